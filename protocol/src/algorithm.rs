@@ -1,0 +1,204 @@
+//! The one shape every algorithm has: an input and what the node knows go in, what to send and tell comes out.
+
+use crate::capacity::Standing;
+use crate::clock::{Stamp, Term};
+use crate::config::Timing;
+use crate::group::{NodeId, NodeSet, RosterView};
+use crate::time::{Instant, Span};
+use heapless::Vec;
+
+/// A distributed algorithm as a state machine.
+///
+/// The laws every implementation keeps (`tests/laws.rs` holds them to it):
+/// a step depends on nothing but state, context and input; it says at most [`OUTPUTS_MAX`] things; a timeout before
+/// the deadline changes nothing; any message in any state is defined.
+pub trait Algorithm {
+    /// What nodes say to each other.
+    type Message;
+    /// What the application asks.
+    type Command;
+    /// What the application is told.
+    type Notice;
+
+    /// Whom the algorithm's sets are of.
+    fn scope(&self) -> Scope;
+
+    /// Takes one step.
+    fn handle(
+        &mut self,
+        cx: &Context<'_>,
+        input: Input<Self::Message, Self::Command>,
+        out: &mut Outbox<Self::Message, Self::Notice>,
+    );
+
+    /// When to be called with [`Input::Timeout`], if nothing happens before.
+    fn deadline(&self) -> Option<Instant>;
+}
+
+/// Which roster an algorithm works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The nodes in radio range, as they come and go; different at every node.
+    Neighbours,
+    /// The configured group, the same at every node.
+    Group,
+}
+
+/// What a node knows when it takes a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The time.
+    pub now: Instant,
+    /// How long this node has been up.
+    pub uptime: Span,
+    /// This node.
+    pub me: NodeId,
+    /// This node as a candidate; `None` while it may not lead.
+    pub standing: Option<Standing>,
+    /// The roster of the algorithm's scope.
+    pub roster: RosterView<'a>,
+    /// The others the algorithm may speak to: links known to work both ways, or the members of the group.
+    pub peers: NodeSet,
+    /// The stamp of this step, above every stamp heard.
+    pub stamp: Stamp,
+    /// A number nobody can foresee, new in every step.
+    pub random: u32,
+    /// How long things take.
+    pub timing: &'a Timing,
+}
+
+/// What makes an algorithm take a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input<M, C> {
+    /// A node said something.
+    Message {
+        /// Who.
+        from: NodeId,
+        /// When, by its Lamport clock; zero for what the link does not carry.
+        stamp: Stamp,
+        /// What.
+        message: M,
+    },
+    /// The application asks for something.
+    Command(C),
+    /// An earlier stage concluded something.
+    Fact(Fact),
+    /// Time has passed.
+    Timeout,
+}
+
+/// What earlier stages conclude, told to later ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// These peers can be spoken to from now on.
+    PeerUp(NodeSet),
+    /// These peers cannot be spoken to any more, as far as is known.
+    PeerDown(NodeSet),
+    /// The group has this leader.
+    Leader {
+        /// Who.
+        leader: NodeId,
+        /// Under which term.
+        term: Term,
+    },
+    /// The group has no leader.
+    NoLeader,
+}
+
+/// What a step asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output<M, E> {
+    /// Say this to these.
+    Send {
+        /// To whom.
+        to: NodeSet,
+        /// What.
+        message: M,
+    },
+    /// Tell the application this.
+    Notify(E),
+}
+
+/// The most one step may ask for.
+pub const OUTPUTS_MAX: usize = 8;
+
+/// What one step has asked for so far.
+#[derive(Clone, Debug)]
+pub struct Outbox<M, E> {
+    outputs: Vec<Output<M, E>, OUTPUTS_MAX>,
+    overflowed: bool,
+}
+
+impl<M, E> Outbox<M, E> {
+    /// An outbox that was asked for nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { outputs: Vec::new(), overflowed: false }
+    }
+
+    /// Asks for `message` to be said to everyone in `to`; to nobody is not worth asking for.
+    pub fn send(&mut self, to: NodeSet, message: M) {
+        if !to.is_empty() {
+            self.push(Output::Send { to, message });
+        }
+    }
+
+    /// Asks for the application to be told.
+    pub fn notify(&mut self, notice: E) {
+        self.push(Output::Notify(notice));
+    }
+
+    /// Whether a step asked for more than [`OUTPUTS_MAX`]: a broken bound, on which the node stops.
+    #[must_use]
+    pub const fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    /// What was asked for, in order.
+    #[must_use]
+    pub fn outputs(&self) -> &[Output<M, E>] {
+        &self.outputs
+    }
+
+    fn push(&mut self, output: Output<M, E>) {
+        self.overflowed |= self.outputs.push(output).is_err();
+    }
+}
+
+impl<M, E> Default for Outbox<M, E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M, E> IntoIterator for Outbox<M, E> {
+    type Item = Output<M, E>;
+    type IntoIter = heapless::vec::IntoIter<Output<M, E>, OUTPUTS_MAX, usize>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.outputs.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outbox_remembers_that_it_overflowed() {
+        let mut out = Outbox::<(), u8>::new();
+        for notice in 0..=u8::try_from(OUTPUTS_MAX).unwrap_or(0) {
+            assert!(!out.overflowed());
+            out.notify(notice);
+        }
+        assert!(out.overflowed());
+        assert_eq!(out.outputs().len(), OUTPUTS_MAX);
+    }
+
+    #[test]
+    fn nothing_is_said_to_nobody() {
+        let mut out = Outbox::<(), ()>::new();
+        out.send(NodeSet::EMPTY, ());
+        assert!(out.outputs().is_empty());
+    }
+}
