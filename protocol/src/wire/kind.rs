@@ -1,0 +1,151 @@
+//! What a frame's body is, and how it wants to travel.
+
+/// Which stage a body belongs to: the second byte of every frame.
+///
+/// The numbers are the wire format: they are never given again to another kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u8)]
+pub enum Kind {
+    /// The neighbours' hello.
+    Hello = 0,
+    /// The link's acknowledgement.
+    Receipt = 1,
+    /// The diffusing wireless election.
+    Wireless = 16,
+    /// The flat wireless election.
+    WirelessFlat = 17,
+    /// The bully election.
+    Bully = 18,
+    /// The Ricart-Agrawala lock.
+    RicartAgrawala = 32,
+}
+
+impl Kind {
+    /// Every kind there is.
+    pub const ALL: [Self; 6] =
+        [Self::Hello, Self::Receipt, Self::Wireless, Self::WirelessFlat, Self::Bully, Self::RicartAgrawala];
+
+    /// The byte on the wire.
+    #[must_use]
+    pub const fn byte(self) -> u8 {
+        match self {
+            Self::Hello => 0,
+            Self::Receipt => 1,
+            Self::Wireless => 16,
+            Self::WirelessFlat => 17,
+            Self::Bully => 18,
+            Self::RicartAgrawala => 32,
+        }
+    }
+
+    /// The kind of a byte.
+    #[must_use]
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.byte() == byte)
+    }
+
+    /// The one stage that understands it.
+    #[must_use]
+    pub const fn stage(self) -> Stage {
+        match self {
+            Self::Hello => Stage::Neighbours,
+            Self::Receipt => Stage::Link,
+            Self::Wireless | Self::WirelessFlat | Self::Bully => Stage::Election,
+            Self::RicartAgrawala => Stage::Mutex,
+        }
+    }
+
+    /// The word for it, the same as the file's and the command line's.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hello => "hello",
+            Self::Receipt => "receipt",
+            Self::Wireless => "wireless",
+            Self::WirelessFlat => "wireless-flat",
+            Self::Bully => "bully",
+            Self::RicartAgrawala => "ricart-agrawala",
+        }
+    }
+}
+
+/// A part of a node that frames are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Who is in range.
+    Neighbours,
+    /// What has arrived.
+    Link,
+    /// Who leads.
+    Election,
+    /// Who holds the lock.
+    Mutex,
+}
+
+/// How a message travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Once, to whoever is in range: no promise, no order.
+    Near,
+    /// As [`Delivery::Near`], but at a moment of its own, because many nodes are about to speak.
+    Spread,
+    /// By the link: in order, exactly once per incarnation, over several hops where the group has them.
+    Reliable,
+    /// As [`Delivery::Reliable`], but only until the next message of the same word, which is all that matters then.
+    Latest,
+}
+
+/// A message that can travel.
+pub trait Message: Clone {
+    /// Which kind its frames have.
+    fn kind(&self) -> Kind;
+
+    /// How it travels.
+    fn delivery(&self) -> Delivery;
+
+    /// What it is, in a word.
+    fn word(&self) -> &'static str;
+
+    /// Writes the body; `None` where it does not fit.
+    fn encode(&self, buffer: &mut [u8]) -> Option<usize>;
+
+    /// Reads a body of `kind`; `None` where it is no such message.
+    fn decode(kind: Kind, body: &[u8]) -> Option<Self>;
+}
+
+/// Nothing is ever said by a stage that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Silence {}
+
+impl Message for Silence {
+    fn kind(&self) -> Kind {
+        match *self {}
+    }
+    fn delivery(&self) -> Delivery {
+        match *self {}
+    }
+    fn word(&self) -> &'static str {
+        match *self {}
+    }
+    fn encode(&self, _: &mut [u8]) -> Option<usize> {
+        match *self {}
+    }
+    fn decode(_: Kind, _: &[u8]) -> Option<Self> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_byte_of_its_own() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_byte(kind.byte()), Some(kind));
+        }
+        assert_eq!(Kind::from_byte(255), None);
+    }
+}
