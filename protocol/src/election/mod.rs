@@ -1,0 +1,65 @@
+//! Elections: who leads.
+//!
+//! | file | algorithm | works on |
+//! | --- | --- | --- |
+//! | [`wireless`] | diffusing computation of Vasudevan, Kurose and Towsley | radio neighbours, many hops |
+//! | [`wireless_flat`] | every capacity sent to the starter, a baseline | radio neighbours, many hops |
+//!
+//! [`reign`] is what both do once somebody won: beats, loss, merging.
+
+use crate::algorithm::Algorithm;
+use crate::clock::Term;
+use crate::group::NodeId;
+use crate::wire;
+
+mod any;
+mod podium;
+pub mod reign;
+pub mod wireless;
+pub mod wireless_flat;
+
+pub use any::{AnyElection, AnyMessage};
+pub use wireless::Wireless;
+pub use wireless_flat::WirelessFlat;
+
+/// What the application asks of an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Command {
+    /// Elect now.
+    Call,
+    /// If this node leads, let another lead.
+    Yield,
+}
+
+/// What the application is told by an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Notice {
+    /// This node leads from now on.
+    Gained {
+        /// Under which term.
+        term: Term,
+    },
+    /// Another node leads; if this one did, it does no more.
+    Following {
+        /// Who.
+        leader: NodeId,
+        /// Under which term.
+        term: Term,
+    },
+    /// Nobody leads, as far as this node knows.
+    Leaderless,
+}
+
+/// An algorithm that elects.
+pub trait Election: Algorithm<Message: wire::Message, Command = Command, Notice = Notice> {
+    /// Goes on from stored records: no term up to `number` is new.
+    fn resume(&mut self, number: u32);
+
+    /// The highest term number this node has acted on: what its records must cover.
+    fn number(&self) -> u32;
+
+    /// Who leads, as far as this node knows.
+    fn leader(&self) -> Option<(NodeId, Term)>;
+}

@@ -1,0 +1,471 @@
+//! The time between two elections: the leader beats, the beats spread, and a leader that is lost or bettered is let go.
+//!
+//! A leadership is an [`Office`]: a term, a leader and a count of beats. Its news spread by flooding: every node passes
+//! each beat on once, hears its neighbours do the same, and says it again while a neighbour stays silent. A node takes
+//! an office in only where (term, beat) is above everything it ever took in, so a dead leader's last beats die out
+//! however long they wander, and no node's term ever falls.
+//!
+//! # Merging
+//! Where two networks meet, nodes hear of two leaders. The better one wins if its term is higher. If it is lower, it
+//! is asked to [`Word::Raise`]: the request runs up the path its beats came down, and the leader goes on under a term
+//! above the one it was told. A worse leader is taken in only by authority: of an election this node took part in, or
+//! of the leader itself, handing over.
+//!
+//! # Incumbents
+//! Until a leader has beaten [`SETTLED`] times it stands as it was elected. From then on it stands as it is, and counts
+//! an eighth better, in elections and against challengers, so that noise in what a board measures changes no leader.
+
+use super::Notice;
+use crate::algorithm::{Context, Outbox};
+use crate::capacity::Standing;
+use crate::clock::Term;
+use crate::group::{NodeId, NodeSet};
+use crate::time::{Instant, Span, sooner};
+use serde::{Deserialize, Serialize};
+
+/// How many beats make a leader an incumbent.
+pub const SETTLED: u32 = 8;
+
+/// A leadership, as its news travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Office {
+    /// Under which term.
+    pub term: Term,
+    /// Who leads.
+    pub leader: Standing,
+    /// Who would lead instead: told with the announcement, kept by the leader.
+    pub second: Option<Standing>,
+    /// How often the leader has beaten; 0 is the announcement of its election.
+    pub beat: u32,
+}
+
+impl Office {
+    /// How this leader counts against a challenger.
+    fn bar(&self) -> Standing {
+        if self.beat >= SETTLED { self.leader.as_incumbent() } else { self.leader }
+    }
+}
+
+/// What nodes say about the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Word {
+    /// An election ended.
+    Leader {
+        /// Which one: its index is the leader's term.
+        term: Term,
+        /// Who won.
+        leader: Standing,
+        /// Who would have won otherwise.
+        second: Option<Standing>,
+        /// How old the news are, in 1/255 of the lease.
+        age: u8,
+    },
+    /// The leader is alive.
+    Beat {
+        /// Its term.
+        term: Term,
+        /// Who it is.
+        leader: Standing,
+        /// The how many-th beat this is.
+        beat: u32,
+        /// How old the news are, in 1/255 of the lease.
+        age: u8,
+    },
+    /// Whoever leads here needs a term above this one.
+    Raise {
+        /// The highest term known.
+        term: Term,
+    },
+}
+
+/// What this node believes about the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Belief {
+    /// Nobody leads; the one who did last was lost, or there was none.
+    Vacant { lost: Option<NodeId> },
+    /// Another node leads: until when without news, and the neighbour its news came from.
+    Following { office: Office, until: Instant, via: NodeSet },
+    /// This node leads, and beats next at this time.
+    Leading { office: Office, next: Instant },
+}
+
+/// The part of an election that outlives the election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reign {
+    belief: Belief,
+    /// The highest (term, beat) ever taken in.
+    floor: (Term, u32),
+    /// The highest term number ever heard of, in elections too.
+    number: u32,
+    spread: Spread,
+    /// A term the leader must rise above; no more than its own when there is no such demand.
+    demand: Term,
+}
+
+/// How far the current news have spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Spread {
+    /// Everybody here has them, or was told often enough.
+    Done,
+    /// Listening for the neighbours to pass them on. `told` have; the others are told again at `at`, `left` times.
+    Listening { told: NodeSet, left: u8, at: Instant },
+}
+
+impl Reign {
+    /// Nobody leads, and nobody ever did.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            belief: Belief::Vacant { lost: None },
+            floor: (Term::ZERO, 0),
+            number: 0,
+            spread: Spread::Done,
+            demand: Term::ZERO,
+        }
+    }
+
+    /// Takes in no office of a term up to `number`.
+    pub fn resume(&mut self, number: u32) {
+        self.floor = (Term { number, by: NodeId(u32::MAX) }, u32::MAX);
+        self.note(number);
+    }
+
+    /// The highest term number heard of.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Hears of a term number.
+    pub fn note(&mut self, number: u32) {
+        self.number = self.number.max(number);
+    }
+
+    /// A term nobody has used before.
+    pub fn new_term(&mut self, me: NodeId) -> Term {
+        self.number = self.number.saturating_add(1);
+        Term { number: self.number, by: me }
+    }
+
+    /// The current office.
+    #[must_use]
+    pub fn office(&self) -> Option<&Office> {
+        match &self.belief {
+            Belief::Vacant { .. } => None,
+            Belief::Following { office, .. } | Belief::Leading { office, .. } => Some(office),
+        }
+    }
+
+    /// The leader that was lost, while there is no other.
+    #[must_use]
+    pub const fn lost(&self) -> Option<NodeId> {
+        match self.belief {
+            Belief::Vacant { lost } => lost,
+            Belief::Following { .. } | Belief::Leading { .. } => None,
+        }
+    }
+
+    /// Whether this node leads.
+    #[must_use]
+    pub const fn leads(&self) -> bool {
+        matches!(self.belief, Belief::Leading { .. })
+    }
+
+    /// Whether this node leads and has settled.
+    #[must_use]
+    pub fn is_incumbent(&self) -> bool {
+        matches!(&self.belief, Belief::Leading { office, .. } if office.beat >= SETTLED)
+    }
+
+    /// Whether the leader has settled.
+    #[must_use]
+    pub fn has_settled(&self) -> bool {
+        self.office().is_some_and(|office| office.beat >= SETTLED)
+    }
+
+    /// Whether `standing` would make the better leader, incumbency counted.
+    #[must_use]
+    pub fn is_bettered_by(&self, standing: Standing) -> bool {
+        self.office().is_some_and(|office| office.leader.id != standing.id && office.bar() < standing)
+    }
+
+    /// Starts an office: an election ended here, or this node hands over.
+    pub fn announce<M: From<Word>>(&mut self, cx: &Context<'_>, office: Office, out: &mut Outbox<M, Notice>) {
+        self.enter(cx, office, cx.timing.lease(), NodeSet::EMPTY, out);
+    }
+
+    /// Hands the office to the runner-up; whether there was one.
+    pub fn hand_over<M: From<Word>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) -> bool {
+        let Belief::Leading { office: Office { second: Some(second), .. }, .. } = self.belief else { return false };
+        if second.id == cx.me {
+            return false;
+        }
+        let term = self.new_term(cx.me);
+        self.announce(cx, Office { term, leader: second, second: None, beat: 0 }, out);
+        true
+    }
+
+    /// Lets the office go without a successor.
+    pub fn resign<M>(&mut self, out: &mut Outbox<M, Notice>) {
+        let lost = self.office().map(|office| office.leader.id);
+        self.belief = Belief::Vacant { lost };
+        self.spread = Spread::Done;
+        out.notify(Notice::Leaderless);
+    }
+
+    /// A neighbour said something about the leader; `joined` is the last election this node took part in. Whether this
+    /// node entered a new office by it.
+    pub fn hear<M: From<Word>>(
+        &mut self,
+        cx: &Context<'_>,
+        from: NodeSet,
+        word: Word,
+        joined: Term,
+        out: &mut Outbox<M, Notice>,
+    ) -> bool {
+        let (office, age) = match word {
+            Word::Leader { term, leader, second, age } => (Office { term, leader, second, beat: 0 }, age),
+            Word::Beat { term, leader, beat, age } => (Office { term, leader, second: None, beat }, age),
+            Word::Raise { term } => {
+                self.demand_above(cx, term, out);
+                return false;
+            }
+        };
+        // What is as old as a lease is no news: its leader may be long gone.
+        let left = cx.timing.lease().share(u32::from(u8::MAX.saturating_sub(age)), u32::from(u8::MAX));
+        if age == u8::MAX {
+            return false;
+        }
+        self.compare(cx, from, office, joined, left, out)
+    }
+
+    /// Weighs an office heard of against the current one.
+    fn compare<M: From<Word>>(
+        &mut self,
+        cx: &Context<'_>,
+        from: NodeSet,
+        heard: Office,
+        joined: Term,
+        left: Span,
+        out: &mut Outbox<M, Notice>,
+    ) -> bool {
+        self.note(heard.term.number);
+        let news = (heard.term, heard.beat) > self.floor;
+        let named = heard.leader.id == cx.me;
+        if named && news && (heard.beat > 0 || cx.standing.is_none()) {
+            // Beats of an earlier boot that others still believe in, or an honour this node cannot take.
+            self.demand_above(cx, heard.term, out);
+            return false;
+        }
+        let Some(current) = self.office().copied() else {
+            if news {
+                return self.enter(cx, heard, left, from, out);
+            }
+            if heard.term < self.floor.0 && !named {
+                out.send(from, Word::Raise { term: self.floor.0 }.into());
+            }
+            return false;
+        };
+        if heard.leader.id == current.leader.id {
+            if news {
+                return self.enter(cx, heard, left, from, out);
+            }
+            if (heard.term, heard.beat) == (current.term, current.beat) {
+                self.heard_from(from);
+            } else {
+                self.tell(cx, from);
+            }
+            return false;
+        }
+        let better = heard.leader > current.leader;
+        let authority = heard.term == joined || heard.term.by == current.leader.id;
+        if news && (better || authority) {
+            return self.enter(cx, heard, left, from, out);
+        }
+        match (news, better) {
+            (true, _) => self.demand_above(cx, heard.term, out),
+            (false, true) => out.send(from, Word::Raise { term: self.floor.0 }.into()),
+            (false, false) => self.tell(cx, from),
+        }
+        false
+    }
+
+    /// The leader must rise above `term`: does so if it is this node, otherwise asks it to.
+    fn demand_above<M: From<Word>>(&mut self, cx: &Context<'_>, term: Term, out: &mut Outbox<M, Notice>) {
+        let fresh = term > self.demand;
+        self.demand = self.demand.max(term);
+        self.note(term.number);
+        match &mut self.belief {
+            Belief::Vacant { .. } => self.demand = Term::ZERO, // noted; the next election exceeds it
+            Belief::Following { office, via, .. } => {
+                if fresh && term > office.term {
+                    out.send(*via, Word::Raise { term }.into());
+                }
+            }
+            Belief::Leading { office, next } => {
+                if term > office.term {
+                    self.number = self.number.saturating_add(1);
+                    office.term = Term { number: self.number, by: cx.me };
+                    *next = cx.now; // beats at once, for whoever waits for the new term
+                    out.notify(Notice::Gained { term: office.term });
+                }
+            }
+        }
+    }
+
+    /// Takes an office in and passes the news on. Whether it is another term or another leader than before.
+    fn enter<M: From<Word>>(
+        &mut self,
+        cx: &Context<'_>,
+        office: Office,
+        left: Span,
+        from: NodeSet,
+        out: &mut Outbox<M, Notice>,
+    ) -> bool {
+        let changed = self.office().is_none_or(|current| current.term != office.term);
+        self.floor = (office.term, office.beat);
+        self.belief = if office.leader.id == cx.me {
+            Belief::Leading { office, next: cx.now.after(cx.timing.heartbeat) }
+        } else {
+            let until = cx.now.after(left);
+            Belief::Following { office, until, via: from }
+        };
+        if changed {
+            out.notify(if office.leader.id == cx.me {
+                Notice::Gained { term: office.term }
+            } else {
+                Notice::Following { leader: office.leader.id, term: office.term }
+            });
+        }
+        self.say(cx, from, cx.timing.repeats, out);
+        if self.demand > office.term {
+            let term = self.demand;
+            out.send(from, Word::Raise { term }.into()); // once per beat, until the leader has heard
+        } else {
+            self.demand = Term::ZERO;
+        }
+        changed
+    }
+
+    /// Says the current news, which `told` have, and listens for them to be passed on.
+    fn say<M: From<Word>>(&mut self, cx: &Context<'_>, told: NodeSet, left: u8, out: &mut Outbox<M, Notice>) {
+        if let Some(word) = self.word(cx) {
+            out.send(cx.peers, word.into());
+        }
+        self.spread = match left {
+            0 => Spread::Done,
+            left => Spread::Listening { told, left, at: cx.now.after(Self::pause(cx)) },
+        };
+    }
+
+    /// How long the neighbours may take to pass news on.
+    fn pause(cx: &Context<'_>) -> Span {
+        cx.timing.repeat.plus(cx.timing.crowd(cx.peers.len()))
+    }
+
+    /// Neighbours have shown that they have the current news.
+    fn heard_from(&mut self, set: NodeSet) {
+        if let Spread::Listening { told, .. } = &mut self.spread {
+            *told = told.with(set);
+        }
+    }
+
+    /// The current news in words.
+    fn word(&self, cx: &Context<'_>) -> Option<Word> {
+        let (office, age) = match &self.belief {
+            Belief::Vacant { .. } => return None,
+            Belief::Leading { office, .. } => (office, 0),
+            Belief::Following { office, until, .. } => (office, age(cx, *until)),
+        };
+        let Office { term, leader, second, beat } = *office;
+        Some(if beat == 0 {
+            Word::Leader { term, leader, second, age }
+        } else {
+            Word::Beat { term, leader, beat, age }
+        })
+    }
+
+    /// Somebody in `set` does not have the news: says them again soon.
+    pub fn tell(&mut self, cx: &Context<'_>, set: NodeSet) {
+        match &mut self.spread {
+            Spread::Listening { told, .. } => *told = told.without(set),
+            Spread::Done if matches!(self.belief, Belief::Vacant { .. }) => {}
+            Spread::Done => {
+                let told = cx.peers.without(set);
+                self.spread = Spread::Listening { told, left: 1, at: cx.now.after(Self::pause(cx)) };
+            }
+        }
+    }
+
+    /// Links to `set` are gone.
+    pub fn forget(&mut self, set: NodeSet) {
+        if let Spread::Listening { told, .. } = &mut self.spread {
+            *told = told.without(set);
+        }
+        if let Belief::Following { via, .. } = &mut self.belief {
+            *via = via.without(set);
+        }
+    }
+
+    /// Time has passed: beats, says again, or gives the leader up. Whether it was given up.
+    pub fn timeout<M: From<Word>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) -> bool {
+        match self.belief {
+            Belief::Following { until, .. } if until <= cx.now => {
+                self.resign(out);
+                return true;
+            }
+            Belief::Leading { mut office, next } if next <= cx.now => {
+                office.beat = office.beat.saturating_add(1);
+                if office.beat >= SETTLED {
+                    office.leader = cx.standing.unwrap_or(office.leader);
+                }
+                self.belief = Belief::Leading { office, next: cx.now.after(cx.timing.heartbeat) };
+                self.floor = (office.term, office.beat);
+                self.say(cx, NodeSet::EMPTY, cx.timing.repeats, out);
+            }
+            Belief::Vacant { .. } | Belief::Following { .. } | Belief::Leading { .. } => {}
+        }
+        match self.spread {
+            Spread::Listening { told, left, at } if at <= cx.now => {
+                if cx.peers.without(told).is_empty() {
+                    self.spread = Spread::Done;
+                } else {
+                    self.say(cx, told, left.saturating_sub(1), out);
+                }
+            }
+            Spread::Done | Spread::Listening { .. } => {}
+        }
+        false
+    }
+
+    /// When [`Reign::timeout`] has something to do.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        let belief = match &self.belief {
+            Belief::Vacant { .. } => None,
+            Belief::Following { until, .. } => Some(*until),
+            Belief::Leading { next, .. } => Some(*next),
+        };
+        let spread = match self.spread {
+            Spread::Done => None,
+            Spread::Listening { at, .. } => Some(at),
+        };
+        sooner(belief, spread)
+    }
+}
+
+impl Default for Reign {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How old news are that are good until `until`, in 1/255 of the lease.
+///
+/// Rounded down: a hop takes less than a 255th, and rounding up would age news by the hops they took.
+fn age(cx: &Context<'_>, until: Instant) -> u8 {
+    let lease = cx.timing.lease();
+    let spent = u64::from(lease.minus(until.since(cx.now)).as_micros()).saturating_mul(u64::from(u8::MAX));
+    let share = spent.checked_div(u64::from(lease.as_micros())).unwrap_or(0);
+    u8::try_from(share).unwrap_or(u8::MAX)
+}

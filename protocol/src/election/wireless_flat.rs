@@ -1,0 +1,264 @@
+//! The flat wireless election: every node sends its capacity to the one that started.
+//!
+//! The starter floods the election; every node passes it on once and sends its capacity back the way the flood came.
+//! The starter picks the highest and floods the result. This is the form most lecture notes give; it is kept to be
+//! compared with [`super::wireless`], which grew from it.
+//!
+//! # Assumes
+//! Links that work both ways. The starter cannot know how many answers to expect: it waits until none has come for a
+//! while, so on a slow or lossy network it may miss the best node, which then has to challenge the winner.
+//!
+//! # Messages
+//! [`Message::Election`] the flood, [`Message::Answer`] one node's capacity, passed on by every node between it and
+//! the starter; Leader, Beat, Raise as in [`super::reign`].
+//!
+//! # Cost
+//! Without loss, one starter, n nodes: n Election and n Leader broadcasts, and an Answer per node *and hop*: in a line
+//! of n nodes n(n - 1)/2 where the diffusing election has n - 1.
+//!
+//! # Departures
+//! Several starters: the higher index absorbs the lower, as in the diffusing election. Beats and merging are shared
+//! with it; without them a crashed leader would be led on by for ever.
+
+use super::podium::Podium;
+use super::reign::{Office, Reign, Word};
+use super::{Command, Election, Notice};
+use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
+use crate::capacity::Standing;
+use crate::clock::Term;
+use crate::dice::within;
+use crate::group::NodeId;
+use crate::time::{Instant, Span, sooner};
+use crate::wire::{self, Delivery, Kind};
+use serde::{Deserialize, Serialize};
+
+/// What nodes say to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// I take part in this computation; whoever has not, answer by me.
+    Election {
+        /// Which computation.
+        index: Term,
+    },
+    /// One node's capacity, on its way to the starter.
+    Answer {
+        /// Which computation.
+        index: Term,
+        /// The node it is of.
+        candidate: Standing,
+    },
+    /// What nodes say about the leader.
+    Reign(Word),
+}
+
+impl From<Word> for Message {
+    fn from(word: Word) -> Self {
+        Self::Reign(word)
+    }
+}
+
+impl wire::Message for Message {
+    fn kind(&self) -> Kind {
+        Kind::WirelessFlat
+    }
+
+    fn delivery(&self) -> Delivery {
+        match self {
+            Self::Election { .. } | Self::Reign(Word::Leader { .. } | Word::Beat { .. }) => Delivery::Spread,
+            Self::Answer { .. } | Self::Reign(Word::Raise { .. }) => Delivery::Near,
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Election { .. } => "election",
+            Self::Answer { .. } => "answer",
+            Self::Reign(Word::Leader { .. }) => "leader",
+            Self::Reign(Word::Beat { .. }) => "beat",
+            Self::Reign(Word::Raise { .. }) => "raise",
+        }
+    }
+
+    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
+        wire::encode(self, buffer)
+    }
+
+    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
+        if kind == Kind::WirelessFlat { wire::decode(body) } else { None }
+    }
+}
+
+/// Where this node is in a computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// In none; to start one at this time, if nothing changes.
+    Resting { start: Option<Instant> },
+    /// Answered, and passing answers on to this neighbour until this time.
+    Answered { index: Term, parent: NodeId, until: Instant },
+    /// Started it, and collecting answers until none comes any more.
+    Collecting { index: Term, podium: Podium, until: Instant },
+}
+
+/// The flat wireless election of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WirelessFlat {
+    reign: Reign,
+    phase: Phase,
+    joined: Term,
+}
+
+type Out = Outbox<Message, Notice>;
+
+impl WirelessFlat {
+    /// A node that has taken part in nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { reign: Reign::new(), phase: Phase::Resting { start: None }, joined: Term::ZERO }
+    }
+
+    /// How long without an answer means that there are no more.
+    fn quiet(cx: &Context<'_>) -> Span {
+        cx.timing.probe.times(4)
+    }
+
+    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let index = self.reign.new_term(cx.me);
+        self.joined = index;
+        let until = cx.now.after(Self::quiet(cx));
+        self.phase = Phase::Collecting { index, podium: Podium { best: cx.standing, second: None }, until };
+        out.send(cx.peers, Message::Election { index });
+    }
+
+    fn hear_election(&mut self, cx: &Context<'_>, from: NodeId, index: Term, out: &mut Out) {
+        self.reign.note(index.number);
+        let parent = cx.roster.set_of(from);
+        if self.reign.office().is_some_and(|office| office.term >= index) {
+            self.reign.tell(cx, parent);
+        } else if index > self.joined {
+            self.joined = index;
+            self.phase = Phase::Answered { index, parent: from, until: cx.now.after(cx.timing.lease()) };
+            out.send(cx.peers, Message::Election { index });
+            if let Some(candidate) = cx.standing {
+                out.send(parent, Message::Answer { index, candidate });
+            }
+        }
+    }
+
+    fn hear_answer(&mut self, cx: &Context<'_>, theirs: Term, candidate: Standing, out: &mut Out) {
+        match &mut self.phase {
+            Phase::Answered { index, parent, .. } if *index == theirs => {
+                out.send(cx.roster.set_of(*parent), Message::Answer { index: theirs, candidate });
+            }
+            Phase::Collecting { index, podium, until } if *index == theirs => {
+                *until = cx.now.after(Self::quiet(cx));
+                podium.admit(Some(candidate));
+            }
+            // Of another computation: its starter has been absorbed.
+            Phase::Resting { .. } | Phase::Answered { .. } | Phase::Collecting { .. } => {}
+        }
+    }
+
+    fn hear_word(&mut self, cx: &Context<'_>, from: NodeId, word: Word, out: &mut Out) {
+        if self.reign.hear(cx, cx.roster.set_of(from), word, self.joined, out)
+            && self.reign.office().is_some_and(|office| office.term >= self.joined)
+        {
+            self.phase = Phase::Resting { start: None };
+        }
+    }
+
+    fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let lost = self.reign.timeout(cx, out);
+        match self.phase {
+            Phase::Resting { .. } if lost => self.phase = Phase::Resting { start: None },
+            Phase::Resting { start: Some(at) } if at <= cx.now => self.start(cx, out),
+            Phase::Answered { until, .. } if until <= cx.now => self.phase = Phase::Resting { start: None },
+            Phase::Collecting { index, podium: Podium { best, second }, until } if until <= cx.now => {
+                self.phase = Phase::Resting { start: None };
+                if let Some(leader) = best {
+                    self.reign.announce(cx, Office { term: index, leader, second, beat: 0 }, out);
+                }
+            }
+            Phase::Resting { .. } | Phase::Answered { .. } | Phase::Collecting { .. } => {}
+        }
+    }
+
+    /// Decides, after every step, whether there is reason to start a computation, and when.
+    fn review(&mut self, cx: &Context<'_>, out: &mut Out) {
+        if self.reign.leads() && cx.standing.is_none() && !self.reign.hand_over(cx, out) {
+            self.reign.resign(out);
+        }
+        let timing = cx.timing;
+        let delay = within(timing.stagger, cx.random);
+        let wait = match self.reign.office() {
+            None if self.joined == Term::ZERO => Some(timing.settle.plus(delay)),
+            None => Some(delay),
+            Some(_) => cx.standing.filter(|&me| self.reign.is_bettered_by(me)).map(|_| timing.hold.plus(delay)),
+        };
+        if let Phase::Resting { start } = &mut self.phase {
+            *start = match (wait, *start) {
+                (None, _) => None,
+                (Some(_), Some(at)) => Some(at),
+                (Some(wait), None) => Some(cx.now.after(wait)),
+            };
+        }
+    }
+}
+
+impl Default for WirelessFlat {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Algorithm for WirelessFlat {
+    type Message = Message;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn scope(&self) -> Scope {
+        Scope::Neighbours
+    }
+
+    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
+        match input {
+            Input::Message { from, message, .. } => match message {
+                Message::Election { index } => self.hear_election(cx, from, index, out),
+                Message::Answer { index, candidate } => self.hear_answer(cx, index, candidate, out),
+                Message::Reign(word) => self.hear_word(cx, from, word, out),
+            },
+            Input::Command(Command::Call) => self.start(cx, out),
+            Input::Command(Command::Yield) => {
+                if self.reign.leads() && !self.reign.hand_over(cx, out) {
+                    self.start(cx, out);
+                }
+            }
+            Input::Fact(Fact::PeerUp(set)) => self.reign.tell(cx, set),
+            Input::Fact(Fact::PeerDown(set)) => self.reign.forget(set),
+            Input::Fact(Fact::Leader { .. } | Fact::NoLeader) => {} // this stage's own conclusions
+            Input::Timeout => self.timeout(cx, out),
+        }
+        self.review(cx, out);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let phase = match self.phase {
+            Phase::Resting { start } => start,
+            Phase::Answered { until, .. } | Phase::Collecting { until, .. } => Some(until),
+        };
+        sooner(phase, self.reign.deadline())
+    }
+}
+
+impl Election for WirelessFlat {
+    fn resume(&mut self, number: u32) {
+        self.reign.resume(number);
+    }
+
+    fn number(&self) -> u32 {
+        self.reign.number()
+    }
+
+    fn leader(&self) -> Option<(NodeId, Term)> {
+        self.reign.office().map(|office| (office.leader.id, office.term))
+    }
+}
