@@ -1,0 +1,49 @@
+//! What a node dropped, and why.
+
+use crate::wire::Reason;
+
+/// How many frames were dropped, by reason. Counts stop at their maximum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Counters {
+    /// Longer than any frame.
+    pub oversized: u32,
+    /// Not of this version.
+    pub version: u32,
+    /// Broken on the way, or of another group.
+    pub tag: u32,
+    /// Not to be understood.
+    pub malformed: u32,
+    /// Heard before.
+    pub duplicate: u32,
+    /// From a node that is not known to hear this one.
+    pub one_way: u32,
+    /// From a node there is no room for.
+    pub crowded: u32,
+    /// From an earlier boot of its sender.
+    pub outdated: u32,
+    /// For somebody else.
+    pub not_for_me: u32,
+    /// Of a stage this node does not have.
+    pub no_stage: u32,
+    /// Own near messages that found no room in the link.
+    pub unsent: u32,
+}
+
+impl Counters {
+    pub(super) fn count(&mut self, reason: Reason) {
+        let counter = match reason {
+            Reason::Oversized => &mut self.oversized,
+            Reason::Version => &mut self.version,
+            Reason::Tag => &mut self.tag,
+            Reason::Malformed => &mut self.malformed,
+            Reason::Duplicate => &mut self.duplicate,
+            Reason::OneWay => &mut self.one_way,
+            Reason::Crowded => &mut self.crowded,
+            Reason::Outdated => &mut self.outdated,
+            Reason::NotForMe => &mut self.not_for_me,
+            Reason::NoStage => &mut self.no_stage,
+        };
+        *counter = counter.saturating_add(1);
+    }
+}

@@ -1,0 +1,48 @@
+//! What the later stages say, on its way to the link.
+
+use crate::wire::{Delivery, Kind, Message, Stage};
+
+/// A message of one of the stages.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Payload<E, M> {
+    Election(E),
+    Mutex(M),
+}
+
+impl<E: Message, M: Message> Message for Payload<E, M> {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Election(message) => message.kind(),
+            Self::Mutex(message) => message.kind(),
+        }
+    }
+
+    fn delivery(&self) -> Delivery {
+        match self {
+            Self::Election(message) => message.delivery(),
+            Self::Mutex(message) => message.delivery(),
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Election(message) => message.word(),
+            Self::Mutex(message) => message.word(),
+        }
+    }
+
+    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
+        match self {
+            Self::Election(message) => message.encode(buffer),
+            Self::Mutex(message) => message.encode(buffer),
+        }
+    }
+
+    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
+        match kind.stage() {
+            Stage::Neighbours | Stage::Link => None,
+            Stage::Election => E::decode(kind, body).map(Self::Election),
+            Stage::Mutex => M::decode(kind, body).map(Self::Mutex),
+        }
+    }
+}
