@@ -1,0 +1,197 @@
+//! A small network for tests: nodes in virtual time, links that can be cut, frames that can be lost.
+//!
+//! Everything sent is heard by every linked node one hop time later. It knows nothing of radios: the simulator does.
+
+#![allow(dead_code, reason = "every test file uses its own part")]
+
+use protocol::capacity::Capacity;
+use protocol::clock::Term;
+use protocol::election::Election;
+use protocol::mutex::Mutex;
+use protocol::node::{Boot, Input, Node, Notice};
+use protocol::records::Records;
+use protocol::wire::{FRAME_MAX, Key};
+use protocol::{Config, Instant, NodeId, Span, Timing};
+use std::collections::BTreeMap;
+
+/// How many others a node of these tests has room for.
+pub const ROOM: usize = 16;
+
+/// How long a frame takes.
+pub const HOP: Span = Span::from_millis(2);
+
+/// What a frame looks like on the air: who sent it, and its bytes.
+pub type Flight = (usize, Vec<u8>);
+
+/// Decides the fate of a frame: given sender, receiver and a running number, whether it arrives.
+pub type Fate = Box<dyn FnMut(usize, usize, u64) -> bool>;
+
+/// A network of nodes numbered from 0; node `i` has the id `i + 1`.
+pub struct Net<E: Election, M: Mutex> {
+    pub now: Instant,
+    pub nodes: Vec<Option<Node<E, M, ROOM>>>,
+    pub records: Vec<Records>,
+    pub notices: Vec<(Instant, usize, Notice<M::Notice>)>,
+    pub links: Vec<Vec<bool>>,
+    pub frames: u64,
+    pub log: bool,
+    fate: Fate,
+    air: BTreeMap<(Instant, u64), Flight>,
+    make: Box<dyn Fn(usize) -> (Config, E, M)>,
+    members: Vec<NodeId>,
+}
+
+pub fn config(index: usize) -> Config {
+    Config {
+        me: NodeId(u32::try_from(index).unwrap() + 1),
+        key: Key::from_name("test"),
+        hops: 8,
+        may_lead: true,
+        timing: Timing::RADIO,
+    }
+}
+
+impl<E: Election, M: Mutex> Net<E, M> {
+    /// `count` nodes, all up, each linked to those `linked` says.
+    pub fn new(
+        count: usize,
+        linked: impl Fn(usize, usize) -> bool,
+        make: impl Fn(usize) -> (Config, E, M) + 'static,
+    ) -> Self {
+        let links = (0..count).map(|a| (0..count).map(|b| a != b && linked(a, b)).collect()).collect();
+        let mut net = Self {
+            now: Instant::ZERO,
+            nodes: (0..count).map(|_| None).collect(),
+            records: vec![Records::FACTORY; count],
+            notices: Vec::new(),
+            links,
+            frames: 0,
+            log: false,
+            fate: Box::new(|_, _, _| true),
+            air: BTreeMap::new(),
+            make: Box::new(make),
+            members: Vec::new(),
+        };
+        for index in 0..count {
+            net.boot(index);
+        }
+        net
+    }
+
+    /// The same network, every node a member of one group.
+    pub fn in_group(mut self) -> Self {
+        let count = self.nodes.len();
+        self.members = (0..count).map(|index| config(index).me).collect();
+        for index in 0..count {
+            self.boot(index);
+        }
+        self
+    }
+
+    /// The same network, frames arriving as `fate` says.
+    pub fn with_fate(mut self, fate: impl FnMut(usize, usize, u64) -> bool + 'static) -> Self {
+        self.fate = Box::new(fate);
+        self
+    }
+
+    /// Starts a node with the records it kept.
+    pub fn boot(&mut self, index: usize) {
+        let (config, election, mutex) = (self.make)(index);
+        let boot = Boot { records: Some(self.records[index]), seed: index as u64 * 7919 + self.now.as_micros() };
+        let mut node = Node::new(config, boot, self.now, election, mutex).unwrap();
+        if !self.members.is_empty() {
+            node = node.in_group(&self.members).unwrap();
+        }
+        let capacity = Capacity::new(u16::try_from(index).unwrap() * 100 + 100);
+        node.handle(self.now, Input::Capacity(Some(capacity)));
+        self.nodes[index] = Some(node);
+        self.drain(index);
+    }
+
+    /// Stops a node for good.
+    pub fn crash(&mut self, index: usize) {
+        self.nodes[index] = None;
+    }
+
+    /// Puts an input to a node.
+    pub fn put(&mut self, index: usize, input: Input<'_, M::Command>) {
+        let now = self.now;
+        self.nodes[index].as_mut().unwrap().handle(now, input);
+        self.drain(index);
+    }
+
+    /// The host's loop after one input.
+    fn drain(&mut self, index: usize) {
+        let Some(node) = self.nodes[index].as_mut() else { return };
+        while let Some(records) = node.poll_persist() {
+            self.records[index] = records;
+        }
+        let mut buffer = [0; FRAME_MAX];
+        while let Some(frame) = node.poll_transmit(self.now, &mut buffer) {
+            self.frames += 1;
+            if self.log {
+                println!(
+                    "{:?} {} {:?} {}",
+                    self.now,
+                    index,
+                    protocol::describe::describe(&Key::from_name("test"), frame),
+                    frame.len()
+                );
+            }
+            self.air.insert((self.now.after(HOP), self.frames), (index, frame.to_vec()));
+        }
+        while let Some(notice) = node.poll_notice() {
+            self.notices.push((self.now, index, notice));
+        }
+    }
+
+    /// Lets `span` pass.
+    pub fn run(&mut self, span: Span) {
+        let end = self.now.after(span);
+        loop {
+            let landing = self.air.first_key_value().map(|(&(at, _), _)| at);
+            let waking = self.nodes.iter().enumerate();
+            let waking = waking.filter_map(|(index, node)| node.as_ref()?.deadline().map(|at| (at, index))).min();
+            let next = [landing, waking.map(|(at, _)| at)].into_iter().flatten().min();
+            let Some(next) = next.filter(|&at| at <= end) else { break };
+            self.now = self.now.max(next);
+            if landing == Some(next) {
+                let ((_, number), (sender, bytes)) = self.air.pop_first().unwrap();
+                self.deliver(sender, number, &bytes);
+            } else if let Some((_, index)) = waking {
+                self.put(index, Input::Timeout);
+            }
+        }
+        self.now = end;
+    }
+
+    fn deliver(&mut self, sender: usize, number: u64, bytes: &[u8]) {
+        for receiver in 0..self.nodes.len() {
+            if self.links[sender][receiver] && self.nodes[receiver].is_some() && (self.fate)(sender, receiver, number) {
+                self.put(receiver, Input::Frame { bytes, quality: u8::MAX });
+            }
+        }
+    }
+
+    /// Whom each node that is up follows.
+    pub fn leaders(&self) -> Vec<Option<(NodeId, Term)>> {
+        self.nodes.iter().flatten().map(Node::leader).collect()
+    }
+
+    /// The one leader all nodes that are up agree on.
+    pub fn leader(&self) -> Option<NodeId> {
+        let leaders = self.leaders();
+        let first = *leaders.first()?;
+        leaders.iter().all(|&leader| leader == first).then_some(first?.0)
+    }
+}
+
+/// Links of a line of nodes.
+pub fn line(a: usize, b: usize) -> bool {
+    a.abs_diff(b) == 1
+}
+
+/// Links of nodes that all hear each other.
+pub fn complete(_: usize, _: usize) -> bool {
+    true
+}

@@ -1,0 +1,21 @@
+//! What a node takes of a board's RAM.
+
+use protocol::election::{AnyElection, Wireless};
+use protocol::mutex::NoMutex;
+use protocol::neighbours::Neighbours;
+use protocol::node::Node;
+use std::mem::size_of;
+
+#[test]
+fn a_node_with_32_neighbours_takes_at_most_4_kib() {
+    println!("election {}", size_of::<Wireless>());
+    println!("neighbours {}", size_of::<Neighbours<32>>());
+    println!("node {}", size_of::<Node<Wireless, NoMutex, 32>>());
+    assert!(size_of::<Node<Wireless, NoMutex, 32>>() <= 4096);
+    assert!(size_of::<Node<AnyElection, NoMutex, 32>>() <= 4096);
+}
+
+#[test]
+fn the_election_itself_takes_no_room_per_neighbour() {
+    assert!(size_of::<Wireless>() <= 16 * 32);
+}
