@@ -1,0 +1,141 @@
+//! `conclave run`: a scenario, once or over many seeds.
+
+use clap::Args;
+use host_sim::campaign::{self, Report};
+use host_sim::{Peer, Scenario, TraceEvent};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What `conclave run` is given.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// The scenario to run.
+    file: PathBuf,
+    /// Run this seed only.
+    #[arg(long, conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Run these seeds, as A..B (B not included).
+    #[arg(long, value_parser = seeds)]
+    seeds: Option<Range<u64>>,
+    /// Print one JSON object and nothing else.
+    #[arg(long)]
+    json: bool,
+    /// Write what happens to a file, one JSON object a line (one seed only).
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let parsed = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
+    parsed.filter(|range| range.start < range.end).ok_or_else(|| "expected A..B, such as 0..100".to_owned())
+}
+
+/// Runs; 0 if everything held, 1 if something did not, 2 for bad input.
+pub(crate) fn run(args: &RunArgs) -> ExitCode {
+    match report(args) {
+        Ok(report) => {
+            let shown = if args.json { show_json(&report) } else { show(&report) };
+            match shown {
+                Ok(()) if report.violations.is_empty() => ExitCode::SUCCESS,
+                Ok(()) | Err(_) => ExitCode::FAILURE,
+            }
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn report(args: &RunArgs) -> Result<Report, String> {
+    let scenario = Scenario::load(&args.file).map_err(|error| error.to_string())?;
+    let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
+    let seeds = seeds.unwrap_or(scenario.seeds.clone());
+    let count = seeds.end - seeds.start;
+    if let Some(path) = &args.trace {
+        if count != 1 {
+            return Err("a trace is of one run: give one seed with --seed".to_owned());
+        }
+        let failed = |error: std::io::Error| format!("{}: the trace cannot be written: {error}", path.display());
+        let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+        let mut result = Ok(());
+        let mut write = |event: &TraceEvent| {
+            if result.is_ok() {
+                result = serde_json::to_writer(&mut file, event)
+                    .map_err(std::io::Error::from)
+                    .and_then(|()| file.write_all(b"\n"));
+            }
+        };
+        let outcome = host_sim::run::run::<Peer>(&scenario, seeds.start, &mut write);
+        result.and_then(|()| file.flush()).map_err(failed)?;
+        return Ok(campaign::report(&scenario, &[outcome]));
+    }
+    let bar =
+        if count > 1 && std::io::stderr().is_terminal() { ProgressBar::new(count) } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} seeds, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.set_message(scenario.name.clone());
+    let report = campaign::campaign::<Peer>(&scenario, seeds, || bar.inc(1));
+    bar.finish_and_clear();
+    Ok(report)
+}
+
+fn show_json(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, report)?;
+    writeln!(out)
+}
+
+fn show(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let Report { scenario, seeds, nodes, converged, leader_is_best, .. } = report;
+    writeln!(out, "{scenario}: {nodes} nodes, {seeds} seeds")?;
+    writeln!(out, "  one leader, known to all   {converged} of {seeds}")?;
+    writeln!(out, "  the best node leads        {leader_is_best} of {seeds}")?;
+    let available = &report.availability;
+    writeln!(
+        out,
+        "  time with a leader         {:.2} % (worst node {:.2} %)",
+        available.mean / 10.0,
+        available.min / 10.0
+    )?;
+    writeln!(out, "\n  {:<20} {:>7} {:>12} {:>12} {:>12} {:>12}", "measure", "count", "p50", "p99", "p99.9", "max")?;
+    for (name, measure) in &report.measures {
+        let (name, unit) = name.strip_suffix("_us").map_or((*name, 1.0), |name| (name, 1e6));
+        let cell = |value: u64| {
+            if unit > 1.0 { format!("{:.3} s", value as f64 / unit) } else { value.to_string() }
+        };
+        let [p50, p99, p999, max] = [measure.p50, measure.p99, measure.p999, measure.max].map(cell);
+        writeln!(out, "  {name:<20} {:>7} {p50:>12} {p99:>12} {p999:>12} {max:>12}", measure.count)?;
+    }
+    writeln!(out, "\n  {:<20} {:>12} {:>12} {:>12}", "frames per run", "frames", "bytes", "ms each")?;
+    for (kind, frames) in &report.frames {
+        let (bytes, hop) = (report.bytes[kind], report.hop_us[kind] / 1e3);
+        writeln!(out, "  {kind:<20} {frames:>12.1} {bytes:>12.1} {hop:>12.2}")?;
+    }
+    let medium = &report.medium;
+    writeln!(
+        out,
+        "  heard {:.0}, collided {:.0}, lost {:.0}, dropped {:.0} (full queue) and {:.0} (busy medium)",
+        medium.heard, medium.collided, medium.lost, medium.queue_full, medium.medium_busy
+    )?;
+    if let Some(hash) = &report.trace_hash {
+        writeln!(out, "  trace hash {hash}")?;
+    }
+    for violation in report.violations.iter().take(10) {
+        let seconds = violation.time as f64 / 1e6;
+        writeln!(
+            out,
+            "\nVIOLATION {} in seed {} at {seconds:.3} s: {}",
+            violation.checker, violation.seed, violation.text
+        )?;
+        writeln!(out, "  replay: {}", violation.command)?;
+    }
+    let more = report.violations.len().saturating_sub(10);
+    if more > 0 { writeln!(out, "\nand {more} more violations") } else { Ok(()) }
+}

@@ -1,0 +1,78 @@
+//! What the simulator asks of a node: the protocol's own shape, so that anything of that shape can be simulated.
+
+use crate::scenario::Scenario;
+use protocol::capacity::Capacity;
+use protocol::clock::Term;
+use protocol::election::Command;
+use protocol::records::Records;
+use protocol::{Instant, NodeId};
+
+/// How a node comes up.
+#[derive(Clone, Copy, Debug)]
+pub struct Birth {
+    /// Its name.
+    pub me: NodeId,
+    /// What it kept from earlier boots.
+    pub records: Option<Records>,
+    /// The seed of its own chances.
+    pub seed: u64,
+    /// Whether it may ever lead.
+    pub may_lead: bool,
+    /// What its clock shows.
+    pub now: Instant,
+}
+
+/// What a node tells its application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It leads.
+    Leads(Term),
+    /// It follows another.
+    Follows(NodeId, Term),
+    /// It knows no leader.
+    Leaderless,
+    /// It stopped for good, for this reason.
+    Halted(&'static str),
+}
+
+/// A node: time and frames go in; frames, records and news come out.
+pub trait Machine: Sized {
+    /// What all nodes of a run share.
+    type Plan;
+
+    /// What the nodes of a scenario share.
+    fn plan(scenario: &Scenario) -> Self::Plan;
+
+    /// A node that starts.
+    fn boot(plan: &Self::Plan, birth: Birth) -> Self;
+
+    /// It hears a frame.
+    fn hear(&mut self, now: Instant, bytes: &[u8], quality: u8);
+
+    /// It measured its capacity.
+    fn measure(&mut self, now: Instant, capacity: Option<Capacity>);
+
+    /// Its application asks something of the election.
+    fn command(&mut self, now: Instant, command: Command);
+
+    /// Its deadline has come.
+    fn wake(&mut self, now: Instant);
+
+    /// What it wants stored before anything else leaves.
+    fn poll_persist(&mut self) -> Option<Records>;
+
+    /// Writes the next frame it wants sent; returns its length.
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize>;
+
+    /// What it tells its application.
+    fn poll_news(&mut self) -> Option<News>;
+
+    /// When to wake it.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Whom it believes to lead.
+    fn leader(&self) -> Option<(NodeId, Term)>;
+
+    /// A frame in a word.
+    fn describe(plan: &Self::Plan, frame: &[u8]) -> &'static str;
+}

@@ -1,0 +1,163 @@
+//! What a run is: read from a TOML file, checked once, then a plain value.
+//!
+//! `SCENARIOS.md` documents every key. `raw` mirrors the file, `check` turns it into a [`Scenario`] or says in one
+//! sentence what is wrong with it, and where.
+
+mod check;
+mod error;
+mod expect;
+mod plan;
+mod raw;
+mod values;
+
+pub use error::ScenarioError;
+pub use expect::{Expect, Limit};
+pub use plan::{Action, PauseClock, Sets, Step, Who};
+
+use crate::mobility::Mobility;
+use crate::queue::Micros;
+use crate::random::Chance;
+use crate::topology::{Reach, Shape};
+use protocol::Timing;
+use std::ops::Range;
+use std::path::Path;
+
+/// A run, but for its seed.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The file it was read from, as it was named.
+    pub file: String,
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    pub about: String,
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// How long a run takes.
+    pub duration: Micros,
+    /// Which seeds to run where none are asked for.
+    pub seeds: Range<u64>,
+    /// How long nothing must have happened before the network has to agree.
+    pub calm: Micros,
+    /// The word for the election.
+    pub election: String,
+    /// Over how many hops the link carries.
+    pub hops: u8,
+    /// How nodes are laid out.
+    pub shape: Shape,
+    /// How they walk, if they do.
+    pub mobility: Option<Mobility>,
+    /// What carries their frames.
+    pub medium: Medium,
+    /// What they are worth.
+    pub capacity: CapacityPlan,
+    /// How far clocks run off, in millionths, either way.
+    pub drift_ppm: u32,
+    /// Within which time from the start all nodes boot.
+    pub boot_spread: Micros,
+    /// How long things take in the protocol.
+    pub timing: Timing,
+    /// What goes wrong, in the order of time.
+    pub faults: Vec<Step>,
+    /// What it claims.
+    pub expect: Expect,
+}
+
+/// What carries frames.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Medium {
+    /// A radio channel.
+    Radio(RadioPlan),
+    /// A local network.
+    Lan(LanPlan),
+}
+
+/// A radio channel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RadioPlan {
+    /// How far frames carry.
+    pub reach: Reach,
+    /// Bits in a second.
+    pub bit_rate: u32,
+    /// Whether transmitters listen before they talk.
+    pub csma: bool,
+    /// Whether overlapping frames spoil each other.
+    pub collisions: bool,
+    /// The chance that a frame is not heard by one hearer, whatever the distance.
+    pub loss: Chance,
+    /// The share of links that work in one direction only.
+    pub one_way: Chance,
+    /// How many frames wait at a transmitter before new ones are dropped.
+    pub queue: u16,
+}
+
+/// A local network: one broadcast domain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LanPlan {
+    /// The shortest way.
+    pub delay_min: Micros,
+    /// The longest way.
+    pub delay_max: Micros,
+    /// The chance that a frame does not reach one hearer.
+    pub loss: Chance,
+}
+
+/// What nodes are worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CapacityPlan {
+    /// How capacities are given out.
+    pub rule: CapacityRule,
+    /// By how much measured capacities are off, at most, either way.
+    pub noise: f64,
+    /// How often a node measures its capacity.
+    pub period: Micros,
+    /// Nodes that may never lead.
+    pub never: Vec<u32>,
+}
+
+/// How capacities are given out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CapacityRule {
+    /// Drawn, no two alike while there are enough numbers.
+    Random,
+    /// All alike.
+    Equal(u16),
+    /// Rising with the node's number.
+    Rising,
+    /// Falling with the node's number.
+    Falling,
+    /// As listed.
+    Values(Vec<u16>),
+}
+
+impl Scenario {
+    /// Reads a scenario from a file.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong, in which file and line.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ScenarioError::unreadable(&file, &error))?;
+        Self::parse(&file, &text)
+    }
+
+    /// Reads a scenario from text; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong, in which file and line.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        check::scenario(file, text)
+    }
+
+    /// How far frames carry. A local network knows no distance; what it is drawn with is as good as any.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        match self.medium {
+            Medium::Radio(radio) => radio.reach,
+            Medium::Lan(_) => Reach { range: 15.0, grey: 15.0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

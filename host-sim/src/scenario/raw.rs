@@ -1,0 +1,167 @@
+//! The file as it is written: one struct per table, every key named.
+
+use super::values::{Between, Nodes, Positive, Seeds, Share, Time, Whole, Worth};
+use serde::Deserialize;
+use toml::Spanned;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawScenario {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) about: String,
+    pub(super) nodes: Spanned<Whole<1, 1_000_000>>,
+    pub(super) duration: Time,
+    pub(super) seeds: Option<Seeds>,
+    pub(super) calm: Option<Time>,
+    pub(super) election: Option<Spanned<String>>,
+    pub(super) hops: Option<Whole<1, 255>>,
+    pub(super) drift_ppm: Option<Whole<0, 10_000>>,
+    pub(super) boot_spread: Option<Time>,
+    pub(super) topology: Spanned<RawTopology>,
+    pub(super) mobility: Option<Spanned<RawMobility>>,
+    pub(super) medium: Option<Spanned<RawMedium>>,
+    #[serde(default)]
+    pub(super) capacity: RawCapacity,
+    pub(super) timing: Option<Spanned<RawTiming>>,
+    pub(super) expect: Option<RawExpect>,
+    #[serde(default)]
+    pub(super) faults: Vec<Spanned<RawFault>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTopology {
+    pub(super) shape: Spanned<String>,
+    pub(super) spacing: Option<Spanned<Positive>>,
+    pub(super) columns: Option<Spanned<Whole<1, 1_000_000>>>,
+    pub(super) degree: Option<Spanned<Positive>>,
+    pub(super) connected: Option<Spanned<bool>>,
+    pub(super) positions: Option<Spanned<Vec<[f64; 2]>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMobility {
+    pub(super) speed: Spanned<Between<Positive>>,
+    pub(super) pause: Option<Time>,
+    pub(super) tick: Option<Spanned<Time>>,
+    pub(super) area: Option<Spanned<[f64; 4]>>,
+    pub(super) until: Option<Time>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMedium {
+    pub(super) kind: Option<Spanned<String>>,
+    pub(super) range: Option<Spanned<Positive>>,
+    pub(super) grey: Option<Spanned<Positive>>,
+    pub(super) bit_rate: Option<Spanned<Whole<1_000, 1_000_000_000>>>,
+    pub(super) csma: Option<Spanned<bool>>,
+    pub(super) collisions: Option<Spanned<bool>>,
+    pub(super) one_way: Option<Spanned<Share>>,
+    pub(super) queue: Option<Spanned<Whole<1, 1_000>>>,
+    pub(super) loss: Option<Share>,
+    pub(super) delay: Option<Spanned<Between<Time>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCapacity {
+    pub(super) rule: Option<Spanned<String>>,
+    pub(super) value: Option<Spanned<Whole<0, 10_000>>>,
+    pub(super) values: Option<Spanned<Vec<Whole<0, 10_000>>>>,
+    pub(super) noise: Option<Share>,
+    pub(super) period: Option<Spanned<Time>>,
+    pub(super) never: Option<Spanned<Nodes>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTiming {
+    pub(super) preset: Option<Spanned<String>>,
+    pub(super) hello_min: Option<Spanned<Time>>,
+    pub(super) hello_max: Option<Spanned<Time>>,
+    pub(super) heartbeat: Option<Spanned<Time>>,
+    pub(super) beats_missed: Option<Whole<1, 255>>,
+    pub(super) settle: Option<Spanned<Time>>,
+    pub(super) stagger: Option<Spanned<Time>>,
+    pub(super) probe: Option<Spanned<Time>>,
+    pub(super) probes: Option<Whole<1, 255>>,
+    pub(super) repeat: Option<Spanned<Time>>,
+    pub(super) repeats: Option<Whole<0, 255>>,
+    pub(super) hold: Option<Spanned<Time>>,
+    pub(super) grace: Option<Spanned<Time>>,
+    pub(super) uptime_min: Option<Spanned<Time>>,
+    pub(super) jitter: Option<Spanned<Time>>,
+    pub(super) retry: Option<Spanned<Time>>,
+    pub(super) quarantine: Option<Spanned<Time>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawFault {
+    pub(super) at: Spanned<Time>,
+    #[serde(rename = "do")]
+    pub(super) what: Spanned<String>,
+    #[serde(rename = "for")]
+    pub(super) lasts: Option<Spanned<Time>>,
+    pub(super) every: Option<Spanned<Time>>,
+    pub(super) times: Option<Spanned<Whole<1, 100_000>>>,
+    pub(super) node: Option<Spanned<Nodes>>,
+    pub(super) clock: Option<Spanned<String>>,
+    pub(super) sets: Option<Spanned<Vec<Nodes>>>,
+    pub(super) cut: Option<Spanned<String>>,
+    pub(super) share: Option<Spanned<Share>>,
+    pub(super) delay: Option<Spanned<Between<Time>>>,
+    pub(super) good: Option<Spanned<Time>>,
+    pub(super) bad: Option<Spanned<Time>>,
+    pub(super) from: Option<Spanned<Nodes>>,
+    pub(super) to: Option<Spanned<Nodes>>,
+    pub(super) capacity: Option<Spanned<Worth>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawExpect {
+    pub(super) time_to_leader: Option<Spanned<RawLimit>>,
+    pub(super) failover: Option<Spanned<RawLimit>>,
+    pub(super) merge: Option<Spanned<RawLimit>>,
+    pub(super) split: Option<Spanned<RawLimit>>,
+    pub(super) rejoin: Option<Spanned<RawLimit>>,
+    pub(super) handover: Option<Spanned<RawLimit>>,
+    pub(super) change: Option<Spanned<RawLimit>>,
+    pub(super) election: Option<Spanned<RawLimit>>,
+    pub(super) availability: Option<Share>,
+    pub(super) leader_changes: Option<Whole<0, 1_000_000>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLimit {
+    pub(super) p50: Option<Time>,
+    pub(super) p99: Option<Time>,
+    pub(super) p999: Option<Time>,
+    pub(super) max: Option<Time>,
+}
+
+/// The keys of every table, as the reader itself lists them when it meets one it does not know.
+#[cfg(test)]
+pub(super) fn keys() -> Vec<(&'static str, Vec<String>)> {
+    fn of<T: for<'de> Deserialize<'de>>() -> Vec<String> {
+        let message = toml::from_str::<T>("no-such-key = 1").map(|_| ()).expect_err("no table has this key");
+        let listed = message.message().split_once("expected").expect("the reader lists the keys").1;
+        listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+    vec![
+        ("", of::<RawScenario>()),
+        ("topology", of::<RawTopology>()),
+        ("mobility", of::<RawMobility>()),
+        ("medium", of::<RawMedium>()),
+        ("capacity", of::<RawCapacity>()),
+        ("timing", of::<RawTiming>()),
+        ("faults", of::<RawFault>()),
+        ("expect", of::<RawExpect>()),
+        ("a limit", of::<RawLimit>()),
+    ]
+}

@@ -1,0 +1,174 @@
+use super::*;
+use raw::keys;
+use std::fs;
+use std::path::PathBuf;
+
+const MINIMAL: &str = "name = \"test\"\nnodes = 4\nduration = \"10s\"\n";
+const COMPLETE: &str = "[topology]\nshape = \"complete\"\n";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn parse(text: &str) -> Result<Scenario, String> {
+    Scenario::parse("test.toml", text).map_err(|error| error.to_string())
+}
+
+/// A scenario that is right but for `fragment`.
+fn with(fragment: &str) -> Result<Scenario, String> {
+    let topology = if fragment.contains("[topology]") { "" } else { COMPLETE };
+    parse(&format!("{MINIMAL}{topology}{fragment}"))
+}
+
+/// What is wrong with `fragment`, which begins at line 6 (line 4 where it brings its own topology).
+fn complaint(fragment: &str) -> String {
+    with(fragment).expect_err("this scenario is wrong")
+}
+
+#[test]
+fn a_minimal_scenario_has_sensible_defaults() {
+    let scenario = with("").unwrap();
+    assert_eq!((scenario.nodes, scenario.duration, scenario.seeds), (4, 10_000_000, 0..1));
+    assert_eq!((scenario.election.as_str(), scenario.timing), ("wireless", Timing::RADIO));
+    let Medium::Radio(radio) = scenario.medium else { panic!("a radio is the default") };
+    assert_eq!(radio.reach, Reach { range: 15.0, grey: 18.75 });
+    assert_eq!((radio.bit_rate, radio.csma, radio.collisions, radio.loss), (250_000, true, true, Chance::NEVER));
+}
+
+#[test]
+fn a_typing_mistake_gives_file_line_and_the_nearest_key() {
+    let cases = [
+        ("[medum]\n", "test.toml:6: there is no key \"medum\" here; the nearest is \"medium\"."),
+        ("[medium]\nlos = \"1%\"\n", "test.toml:7: there is no key \"los\" here; the nearest is \"loss\"."),
+        (
+            "[timing]\nheartbeet = \"1s\"\n",
+            "test.toml:7: there is no key \"heartbeet\" here; the nearest is \"heartbeat\".",
+        ),
+        ("[medium]\nkind = \"rado\"\n", "test.toml:7: there is no medium \"rado\" here; the nearest is \"radio\"."),
+        (
+            "[[faults]]\nat = \"1s\"\ndo = \"crush\"\n",
+            "test.toml:8: there is no fault \"crush\" here; the nearest is \"crash\".",
+        ),
+        ("[expect]\nfailover = { p9 = \"1s\" }\n", "test.toml:7: there is no key \"p9\" here; the nearest is \"p99\"."),
+    ];
+    for (fragment, expected) in cases {
+        assert_eq!(complaint(fragment), expected);
+    }
+}
+
+#[test]
+fn a_number_out_of_range_gives_file_line_and_the_range() {
+    let cases = [
+        ("[medium]\nqueue = 0\n", "test.toml:7: 0 is out of range: it must be from 1 to 1000."),
+        ("[medium]\nrange = -1\n", "test.toml:7: -1 is out of range: it must be above 0 and at most 10000000."),
+        ("[medium]\nloss = \"101%\"\n", "test.toml:7: \"101%\" is not a share from \"0%\" to \"100%\"."),
+        (
+            "[timing]\nheartbeat = \"1 s\"\n",
+            "test.toml:7: \"1 s\" is not a time such as \"250ms\", \"3s\" or \"1h\" (at most 30 days).",
+        ),
+        ("[timing]\nhold = \"2h\"\n", "test.toml:7: a protocol's time is at most 71 minutes."),
+        (
+            "[[faults]]\nat = \"1s\"\ndo = \"crash\"\nnode = 4\n",
+            "test.toml:9: there is no node 4: they are numbered 0 to 3.",
+        ),
+        (
+            "[[faults]]\nat = \"10s\"\ndo = \"heal\"\n",
+            "test.toml:7: the fault comes after the end of the run (\"duration\").",
+        ),
+        (
+            "[medium]\nrange = 10\ngrey = 9\n",
+            "test.toml:8: \"grey\" is where reception ends: it must not be below \"range\" (10).",
+        ),
+        (
+            "[[faults]]\nat = \"1s\"\ndo = \"delay\"\ndelay = [\"2s\", \"1s\"]\n",
+            "test.toml:9: the first of two values must not be above the second.",
+        ),
+    ];
+    for (fragment, expected) in cases {
+        assert_eq!(complaint(fragment), expected);
+    }
+}
+
+#[test]
+fn what_is_missing_or_out_of_place_is_named() {
+    let cases = [
+        ("[[faults]]\ndo = \"heal\"\n", "test.toml:6: the key \"at\" is missing."),
+        ("[[faults]]\nat = \"1s\"\ndo = \"crash\"\n", "test.toml:6: the fault \"crash\" needs the key \"node\"."),
+        (
+            "[[faults]]\nat = \"1s\"\ndo = \"heal\"\nshare = \"1%\"\n",
+            "test.toml:9: the fault \"heal\" has no key \"share\".",
+        ),
+        ("[medium]\ndelay = \"1ms\"\n", "test.toml:7: the key \"delay\" goes with the medium \"lan\"."),
+        (
+            "[topology]\nshape = \"line\"\ncolumns = 2\n",
+            "test.toml:6: the key \"columns\" goes with the shape \"grid\".",
+        ),
+        (
+            "[topology]\nshape = \"positions\"\npositions = [[0, 0]]\n",
+            "test.toml:6: there are 1 positions for 4 nodes.",
+        ),
+    ];
+    for (fragment, expected) in cases {
+        assert_eq!(complaint(fragment), expected);
+    }
+    let lease = complaint("[timing]\nquarantine = \"1s\"\n");
+    assert!(lease.starts_with("test.toml:6: quarantine must not be shorter than"), "{lease}");
+    assert_eq!(parse("nodes = 1\n").unwrap_err(), "test.toml:1: the key \"name\" is missing.");
+}
+
+#[test]
+fn a_file_that_is_not_there_or_not_toml_is_one_sentence_too() {
+    let missing = Scenario::load(std::path::Path::new("no/such.toml")).unwrap_err();
+    assert_eq!(missing.to_string(), "no/such.toml: there is no such file.");
+    let broken = parse("name = \nnodes = 3\n").unwrap_err();
+    assert!(broken.starts_with("test.toml:1: ") && broken.lines().count() == 1, "{broken}");
+}
+
+#[test]
+fn a_fault_that_lasts_is_undone_and_one_that_recurs_comes_again() {
+    let scenario = with(
+        "[[faults]]\nat = \"2s\"\ndo = \"crash\"\nnode = \"leader\"\nfor = \"500ms\"\nevery = \"3s\"\n\
+         [[faults]]\nat = \"1s\"\ndo = \"loss\"\nshare = \"50%\"\n",
+    );
+    let steps = scenario.unwrap().faults;
+    let times: Vec<Micros> = steps.iter().map(|step| step.at / 100_000).collect();
+    assert_eq!(times, [10, 20, 25, 50, 55, 80, 85]);
+    assert_eq!(steps[1].action, Action::Crash(Who::Leader));
+    assert_eq!(steps[2].action, Action::Restart { who: Who::HitBy(steps[1].number), blank: false });
+    assert_eq!(steps[4].action, Action::Restart { who: Who::HitBy(steps[3].number), blank: false });
+}
+
+#[test]
+fn every_key_is_documented() {
+    let text = fs::read_to_string(root().join("SCENARIOS.md")).unwrap();
+    for (table, keys) in keys() {
+        for key in keys {
+            assert!(text.contains(&format!("`{key}`")), "SCENARIOS.md does not mention \"{key}\" of [{table}]");
+        }
+    }
+}
+
+#[test]
+fn every_example_in_the_documentation_is_right() {
+    let text = fs::read_to_string(root().join("SCENARIOS.md")).unwrap();
+    let examples: Vec<&str> =
+        text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("toml\n")).collect();
+    assert!(examples.len() > 8);
+    for example in examples {
+        let read = if example.starts_with("name") { parse(example) } else { with(example) };
+        assert!(read.is_ok(), "{}\nin\n{example}", read.unwrap_err());
+    }
+}
+
+#[test]
+fn every_scenario_here_is_right_and_named_after_its_file() {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        let scenario = Scenario::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Some(scenario.name.as_str()), path.file_stem().and_then(|stem| stem.to_str()));
+        assert!(!scenario.about.is_empty(), "{} says what it shows", scenario.name);
+        count += 1;
+    }
+    assert!(count >= 15);
+}
