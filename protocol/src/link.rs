@@ -9,26 +9,35 @@
 //!
 //! # Limits
 //! [`QUEUE_MAX`] messages wait at a time, [`RELAYS_MAX`] of other nodes. A near message that finds no room, or whose
-//! room a letter needs, is dropped: it was no promise. A letter that finds none stops the node: it was one.
+//! room a letter needs, is dropped: it was no promise. A letter that finds none stops the node: it was one. So that
+//! answers find room, a node takes no letter in while there is room for fewer than [`ANSWERS_MAX`] of its own: the
+//! writer gets no receipt and comes again.
 
 use crate::algorithm::Scope;
 use crate::clock::Stamp;
 use crate::config::{Moment, Timing};
 use crate::dice::within;
 use crate::group::{NodeId, NodeSet, Roster, RosterView};
+use crate::records::Boots;
 use crate::time::{Instant, Span, sooner};
-use crate::wire::{Delivery, FRAME_MAX, Kind, Letter, Message, NEIGHBOURS_MAX, Packet, Path, Reason, To, encode};
+use crate::wire::{
+    Delivery, FRAME_MAX, Kind, Letter, Message, NEIGHBOURS_MAX, Packet, Path, Reason, To, Writer, encode,
+};
 use heapless::Vec;
+use relay::{Relay, Relays};
 use serde::{Deserialize, Serialize};
+
+mod relay;
+
+pub use relay::RELAYS_MAX;
 
 /// How many own messages wait at a time.
 pub const QUEUE_MAX: usize = 10;
-/// How many frames of other nodes wait to be passed on.
-pub const RELAYS_MAX: usize = 3;
+/// How many letters a node may write because it took one in.
+pub const ANSWERS_MAX: usize = 4;
+const _: () = assert!(ANSWERS_MAX < QUEUE_MAX, "a node that waits for nobody must take letters in");
 /// How many receipts wait.
 const RECEIPTS_MAX: usize = 4;
-/// How many passing frames are remembered, so as not to pass them on twice.
-const PASSED_MAX: usize = 16;
 /// The longest message that can be a letter: a frame less the longest envelope.
 pub const LETTER_MAX: usize = FRAME_MAX - 64;
 /// How often a letter to a neighbour is tried: one that cannot be reached is no neighbour any more.
@@ -60,7 +69,7 @@ struct Posted<P> {
     scope: Scope,
     /// Whom it still has to reach.
     to: NodeSet,
-    /// When it is sent; for a letter, when it is sent again.
+    /// When it is sent; for a letter that was sent, when it is sent again.
     due: Instant,
     letter: Option<Post>,
 }
@@ -70,28 +79,18 @@ struct Posted<P> {
 struct Post {
     number: u32,
     stamp: Stamp,
-    /// Whom it has not been sent to in this round.
+    /// Whom it has not been sent to in this round: at its beginning, everybody.
     unsent: NodeSet,
-    /// How often everybody was tried.
+    /// How many rounds have begun.
     rounds: u8,
     /// How many frames it took so far.
     attempts: u8,
 }
 
-/// A frame of another node, on its way.
-#[derive(Clone, Debug)]
-struct Relay {
-    due: Instant,
-    kind: Kind,
-    path: Path,
-    body: Vec<u8, LETTER_MAX>,
-}
-
 /// The last letter taken in from a writer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Origin {
-    incarnation: u32,
-    previous: u32,
+    boots: Boots,
     number: u32,
 }
 
@@ -122,6 +121,15 @@ impl Place<'_> {
         }
     }
 
+    /// The nodes of `set`, a set of `scope`, as a set of `other`.
+    fn translate(&self, set: NodeSet, scope: Scope, other: Scope) -> NodeSet {
+        if scope == other {
+            return set;
+        }
+        let roster = self.roster(other);
+        self.roster(scope).ids_of(set).fold(NodeSet::EMPTY, |set, id| set.with(roster.set_of(id)))
+    }
+
     fn is_for_me(&self, to: To) -> bool {
         match to {
             To::Node(id) => id == self.me,
@@ -145,10 +153,8 @@ pub struct Full;
 #[derive(Clone, Debug)]
 pub struct Link<P, const N: usize> {
     queue: Vec<Posted<P>, QUEUE_MAX>,
-    relays: Vec<Relay, RELAYS_MAX>,
+    relays: Relays,
     receipts: Vec<Receipt, RECEIPTS_MAX>,
-    passed: [u32; PASSED_MAX],
-    passed_next: usize,
     writers: Roster<N>,
     origins: [Origin; N],
     number: u32,
@@ -160,10 +166,8 @@ impl<P: Message, const N: usize> Link<P, N> {
     pub fn new() -> Self {
         Self {
             queue: Vec::new(),
-            relays: Vec::new(),
+            relays: Relays::new(),
             receipts: Vec::new(),
-            passed: [0; PASSED_MAX],
-            passed_next: 0,
             writers: Roster::new(),
             origins: [Origin::default(); N],
             number: 0,
@@ -175,21 +179,22 @@ impl<P: Message, const N: usize> Link<P, N> {
     /// # Errors
     /// [`Full`] where there is no room for it.
     pub fn submit(&mut self, place: &Place<'_>, message: P, post: Submit) -> Result<(), Full> {
-        let Submit { scope, to, delivery, stamp } = post;
+        let Submit { scope, to, stamp } = post;
+        let delivery = message.delivery();
         let Moment { now, random, timing } = place.moment;
+        let same = |old: &Posted<P>| old.message.kind() == message.kind() && old.message.word() == message.word();
         let (due, letter) = match delivery {
             Delivery::Near => (now, None),
             Delivery::Spread => {
-                self.replace(|old| old.message.word() == message.word() && old.to.without(to).is_empty());
+                self.replace(|old| same(old) && old.to.without(to).is_empty());
                 (now.after(within(timing.crowd(place.crowd), random)), None)
             }
             Delivery::Reliable | Delivery::Latest => {
                 if delivery == Delivery::Latest {
-                    self.replace(|old| old.message.word() == message.word());
+                    self.replace(same);
                 }
                 self.number = self.number.saturating_add(1);
-                let post = Post { number: self.number, stamp, unsent: to, rounds: 0, attempts: 0 };
-                (now.after(post.pause(timing, random)), Some(post))
+                (now, Some(Post { number: self.number, stamp, unsent: to, rounds: 0, attempts: 0 }))
             }
         };
         if letter.is_some() && self.queue.is_full() {
@@ -212,11 +217,11 @@ impl<P: Message, const N: usize> Link<P, N> {
     /// The next message that is due, and where it goes.
     pub fn poll_own(&mut self, place: &Place<'_>, peers: NodeSet) -> Option<(Path, P)> {
         for posted in &mut self.queue {
-            posted.begin_round(place.moment);
+            posted.end_round(place.moment.now);
         }
         self.sweep();
         let (at, to) = (0..self.queue.len()).find_map(|at| {
-            let to = self.ready(at, place.moment.now);
+            let to = self.ready(at, place);
             (!to.is_empty()).then_some((at, to))
         })?;
         let posted = self.queue.get_mut(at)?;
@@ -227,22 +232,21 @@ impl<P: Message, const N: usize> Link<P, N> {
     }
 
     /// The next frame of another node that is due to be passed on.
-    pub fn poll_relay(&mut self, now: Instant) -> Option<(Kind, Path, Vec<u8, LETTER_MAX>)> {
-        let at = self.relays.iter().position(|relay| relay.due <= now)?;
-        let Relay { kind, path, body, .. } = self.relays.swap_remove(at);
+    pub fn poll_relay(&mut self, place: &Place<'_>) -> Option<(Kind, Path, Vec<u8, LETTER_MAX>)> {
+        let Relay { kind, path, body, .. } = self.relays.poll(place)?;
         Some((kind, path, body))
     }
 
     /// Whom the message at `at` may be sent to now: nobody who has not acknowledged an earlier letter.
-    fn ready(&self, at: usize, now: Instant) -> NodeSet {
+    fn ready(&self, at: usize, place: &Place<'_>) -> NodeSet {
         let Some(posted) = self.queue.get(at) else { return NodeSet::EMPTY };
         match posted.letter {
-            None if posted.due <= now => posted.to,
+            None if posted.due <= place.moment.now => posted.to,
             None => NodeSet::EMPTY,
             Some(post) => {
-                let before = self.queue.iter().take(at);
-                let before = before.filter(|other| other.letter.is_some() && other.scope == posted.scope);
-                before.fold(post.unsent, |ready, other| ready.without(other.to))
+                let before = self.queue.iter().take(at).filter(|other| other.letter.is_some());
+                let before = before.map(|other| place.translate(other.to, other.scope, posted.scope));
+                before.fold(post.unsent, NodeSet::without)
             }
         }
     }
@@ -261,52 +265,57 @@ impl<P: Message, const N: usize> Link<P, N> {
         if writer.id == place.me {
             return Err(Reason::NotForMe);
         }
-        if place.is_for_others(letter.to) && letter.hops > 1 {
-            let mark = mark(writer.id, letter.number, letter.attempt, place.me);
+        if place.is_for_others(letter.to) {
+            let mark = mark(writer, letter.number, letter.attempt, place.me);
+            self.relays.overhear(mark, letter.hops);
             let hops = letter.hops.saturating_sub(1);
             let path = Path::Letter(Letter { writer: Some(writer), hops, ..letter });
-            self.pass_on(place, mark, packet.kind, path, packet.body);
+            if let (1.., Ok(body)) = (hops, Vec::from_slice(packet.body)) {
+                self.relays.pass_on(place, Relay { mark, hops, kind: packet.kind, path, body });
+            }
         }
         if !place.is_for_me(letter.to) {
             return Err(Reason::NotForMe);
         }
-        let slot = self.writers.insert(writer.id).ok_or(Reason::Crowded)?;
-        let origin = self.origins.get_mut(slot).ok_or(Reason::Crowded)?;
-        if writer.incarnation != origin.incarnation {
-            if writer.incarnation == origin.previous {
-                return Err(Reason::Outdated);
-            }
-            *origin = Origin { incarnation: writer.incarnation, previous: origin.incarnation, number: 0 };
+        let full = self.queue.iter().filter(|posted| posted.letter.is_some()).count() > QUEUE_MAX - ANSWERS_MAX;
+        let origin = self.origin(place, writer.id).ok_or(Reason::Crowded)?;
+        if origin.boots.admit(writer.incarnation).ok_or(Reason::Outdated)? {
+            origin.number = 0;
         }
         let Letter { number, attempt, .. } = letter;
-        // A receipt that finds no room is sent with the next attempt.
-        let _ = self.receipts.push(Receipt {
-            origin: writer.id,
-            incarnation: writer.incarnation,
-            number,
-            attempt,
-            by: place.me,
-            hops: place.hops,
-        });
-        if number <= origin.number {
-            return Err(Reason::Duplicate);
+        let new = number > origin.number;
+        if new && full {
+            return Err(Reason::Crowded);
         }
-        origin.number = number;
-        Ok(())
+        origin.number = origin.number.max(number);
+        let hops = match letter.to {
+            To::Node(_) => 1, // from a neighbour
+            To::Members(_) => place.hops,
+        };
+        let Writer { id: origin, incarnation } = writer;
+        // A receipt that finds no room is sent with the next attempt.
+        let _ = self.receipts.push(Receipt { origin, incarnation, number, attempt, by: place.me, hops });
+        if new { Ok(()) } else { Err(Reason::Duplicate) }
+    }
+
+    /// What is known of a writer. Where there is no room, a writer is forgotten that is no member of the group: one out
+    /// of range, if there is one.
+    fn origin(&mut self, place: &Place<'_>, writer: NodeId) -> Option<&mut Origin> {
+        let known = self.writers.view();
+        if known.slot_of(writer).is_none() && known.all() == NodeSet::first(N) {
+            let strangers = known.all().slots().filter_map(|slot| Some((known.id_of(slot)?, slot)));
+            let strangers = strangers.filter(|&(id, _)| place.group.slot_of(id).is_none());
+            let (_, slot) = strangers.min_by_key(|&(id, _)| place.near.slot_of(id).is_some())?;
+            self.writers.remove(NodeSet::slot(slot));
+            *self.origins.get_mut(slot)? = Origin::default();
+        }
+        self.origins.get_mut(self.writers.insert(writer)?)
     }
 
     /// A receipt has come in.
     pub fn receive(&mut self, place: &Place<'_>, receipt: Receipt) {
         if receipt.origin != place.me {
-            if receipt.hops > 1 {
-                let Receipt { origin, number, attempt, by, hops, .. } = receipt;
-                let onward = Receipt { hops: hops.saturating_sub(1), ..receipt };
-                let mut buffer = [0; LETTER_MAX];
-                let written = encode(&onward, &mut buffer).and_then(|len| buffer.get(..len));
-                let Some(body) = written else { return };
-                let mark = !mark(origin, number, attempt, by);
-                self.pass_on(place, mark, Kind::Receipt, Path::Everyone, body);
-            }
+            self.pass_receipt_on(place, receipt);
             return;
         }
         if receipt.incarnation != place.incarnation {
@@ -331,27 +340,26 @@ impl<P: Message, const N: usize> Link<P, N> {
         self.sweep();
     }
 
-    fn pass_on(&mut self, place: &Place<'_>, mark: u32, kind: Kind, path: Path, body: &[u8]) {
-        if self.passed.contains(&mark) {
-            return;
+    fn pass_receipt_on(&mut self, place: &Place<'_>, receipt: Receipt) {
+        let Receipt { origin, incarnation, number, attempt, by, hops } = receipt;
+        let writer = Writer { id: origin, incarnation };
+        self.relays.reached(writer, number, place.group.set_of(by));
+        let mark = !mark(writer, number, attempt, by);
+        self.relays.overhear(mark, hops);
+        let hops = hops.saturating_sub(1);
+        let mut buffer = [0; LETTER_MAX];
+        let written = encode(&Receipt { hops, ..receipt }, &mut buffer).and_then(|len| buffer.get(..len));
+        let Some(Ok(body)) = written.map(Vec::from_slice) else { return };
+        if hops > 0 && by != place.me {
+            self.relays.pass_on(place, Relay { mark, hops, kind: Kind::Receipt, path: Path::Everyone, body });
         }
-        let Moment { now, random, timing } = place.moment;
-        let Ok(body) = Vec::from_slice(body) else { return };
-        let relay = Relay { due: now.after(within(timing.crowd(place.crowd), random)), kind, path, body };
-        if self.relays.push(relay).is_err() {
-            return; // not remembered either: the next attempt may pass
-        }
-        if let Some(place) = self.passed.get_mut(self.passed_next) {
-            *place = mark;
-        }
-        self.passed_next = self.passed_next.wrapping_add(1).checked_rem(PASSED_MAX).unwrap_or(0);
     }
 
     /// When there is something to poll again.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let own = self.queue.iter().map(|posted| posted.due).min();
-        sooner(own, self.relays.iter().map(|relay| relay.due).min())
+        let own = self.queue.iter().filter(|posted| posted.is_waiting()).map(|posted| posted.due).min();
+        sooner(own, self.relays.deadline())
     }
 }
 
@@ -361,15 +369,13 @@ impl<P: Message, const N: usize> Default for Link<P, N> {
     }
 }
 
-/// How a message is to be sent.
+/// Where a message goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Submit {
     /// Whose set `to` is.
     pub scope: Scope,
     /// For whom it is.
     pub to: NodeSet,
-    /// How it travels.
-    pub delivery: Delivery,
     /// The stamp of the step that said it.
     pub stamp: Stamp,
 }
@@ -385,21 +391,27 @@ impl Post {
 impl<P> Posted<P> {
     /// These need it no more.
     fn reached(&mut self, set: NodeSet) {
-        self.to = self.to.without(set);
         if let Some(post) = &mut self.letter {
             post.unsent = post.unsent.without(set);
+            if self.to.meets(set) {
+                post.rounds = 0; // the others' silence begins anew: it was not the way to all of them
+            }
         }
+        self.to = self.to.without(set);
+    }
+
+    /// Whether its time will come: a letter that was not sent in this round waits for another letter instead.
+    fn is_waiting(&self) -> bool {
+        self.letter.is_none_or(|post| post.unsent != self.to)
     }
 
     /// Everybody who sent no receipt in time is tried again; a neighbour not for ever.
-    fn begin_round(&mut self, Moment { now, random, timing }: Moment<'_>) {
-        let Some(post) = &mut self.letter else { return };
-        if self.due > now {
+    fn end_round(&mut self, now: Instant) {
+        if self.due > now || !self.is_waiting() {
             return;
         }
-        post.rounds = post.rounds.saturating_add(1);
+        let Some(post) = &mut self.letter else { return };
         post.unsent = self.to;
-        self.due = now.after(post.pause(timing, random));
         if self.scope == Scope::Neighbours && post.rounds >= NEAR_ROUNDS {
             self.to = NodeSet::EMPTY;
         }
@@ -429,6 +441,11 @@ impl<P> Posted<P> {
             Scope::Group => (To::Members(ready), place.hops, ready),
         };
         let Post { number, stamp, attempts, .. } = *post;
+        if post.unsent == self.to {
+            let Moment { now, random, timing } = place.moment;
+            self.due = now.after(post.pause(timing, random));
+            post.rounds = post.rounds.saturating_add(1);
+        }
         post.unsent = post.unsent.without(sent);
         post.attempts = attempts.wrapping_add(1);
         Path::Letter(Letter { writer: None, number, attempt: attempts, hops, stamp, to })
@@ -436,8 +453,11 @@ impl<P> Posted<P> {
 }
 
 /// A short mark of a passing frame. Two frames with one mark cost one of them an attempt, nothing else.
-fn mark(origin: NodeId, number: u32, attempt: u8, by: NodeId) -> u32 {
-    [origin.0, number, u32::from(attempt), by.0]
+fn mark(writer: Writer, number: u32, attempt: u8, by: NodeId) -> u32 {
+    [writer.id.0, writer.incarnation, number, u32::from(attempt), by.0]
         .into_iter()
         .fold(0x811C_9DC5, |mark, part| (mark ^ part).wrapping_mul(0x0100_0193).rotate_left(7))
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@
 use crate::config::{Moment, Timing};
 use crate::dice::within;
 use crate::group::{NodeId, NodeSet, Roster, RosterView};
+use crate::records::Boots;
 use crate::time::{Instant, Span, sooner};
 use crate::wire::{FRAME_MAX, Packet, Reason};
 use heapless::Vec;
@@ -54,8 +55,7 @@ pub struct Hello {
 /// What is known of one node in range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Neighbour {
-    incarnation: u32,
-    previous: u32,
+    boots: Boots,
     /// The highest sequence number heard, and which of the [`WINDOW`] below it were.
     sequence: u32,
     window: u32,
@@ -73,8 +73,7 @@ struct Neighbour {
 
 impl Neighbour {
     const NOBODY: Self = Self {
-        incarnation: 0,
-        previous: 0,
+        boots: Boots::first(0),
         sequence: 0,
         window: 0,
         quality: 0,
@@ -211,13 +210,8 @@ impl<const N: usize> Neighbours<N> {
             None => self.meet(moment, packet, quality)?,
         };
         let Some(known) = self.known.get_mut(slot) else { return Err(Reason::Crowded) };
-        if packet.incarnation != known.incarnation {
-            if packet.incarnation == known.previous {
-                return Err(Reason::Outdated);
-            }
-            let previous = known.incarnation;
-            *known = Self::first(moment, packet, quality);
-            known.previous = previous;
+        if known.boots.admit(packet.incarnation).ok_or(Reason::Outdated)? {
+            *known = Neighbour { boots: known.boots, ..Self::first(moment, packet, quality) };
             self.drop_link(NodeSet::slot(slot));
         }
         let Some(known) = self.known.get_mut(slot) else { return Err(Reason::Crowded) };
@@ -246,7 +240,7 @@ impl<const N: usize> Neighbours<N> {
         } else {
             known.unlisted = known.unlisted.saturating_add(1);
             known.hears_me &= !hello.complete && known.unlisted < UNLISTED_MAX;
-            if known.unlisted <= UNLISTED_MAX && known.good {
+            if !known.hears_me && known.unlisted <= UNLISTED_MAX && known.good {
                 self.hurry(moment); // it may just not have heard of this node yet
             }
         }
@@ -314,7 +308,7 @@ impl<const N: usize> Neighbours<N> {
 
     fn first(moment: Moment<'_>, packet: &Packet<'_>, quality: u8) -> Neighbour {
         Neighbour {
-            incarnation: packet.incarnation,
+            boots: Boots::first(packet.incarnation),
             sequence: packet.sequence.saturating_sub(1),
             quality: QUALITY_FIRST.min(quality),
             heard_at: moment.now,
@@ -375,3 +369,6 @@ impl<const N: usize> Neighbours<N> {
         timing.hello_min.share(self.roster.view().all().len().max(CROWD_FREE), CROWD_FREE).min(timing.hello_max)
     }
 }
+
+#[cfg(test)]
+mod tests;

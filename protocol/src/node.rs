@@ -13,14 +13,14 @@ use crate::clock::{Clock, Stamp, Term};
 use crate::config::{Config, ConfigError, Moment};
 use crate::dice::Dice;
 use crate::election::{self, Election};
-use crate::group::{NodeId, NodeSet, Roster};
-use crate::link::{Link, Place, Receipt, Submit};
+use crate::group::{NodeId, Roster};
+use crate::link::{LETTER_MAX, Link, Place, Receipt, Submit};
 use crate::mutex::Mutex;
 use crate::neighbours::{Hello, Neighbours};
-use crate::records::Records;
+use crate::records::{INCARNATION_DRAWN, Records};
 use crate::time::{Instant, sooner};
 use crate::wire::{self, Delivery, FRAME_MAX, Kind, Message, Packet, Path, Reason, Stage};
-use heapless::Deque;
+use heapless::{Deque, Vec};
 
 mod counters;
 mod payload;
@@ -49,7 +49,7 @@ macro_rules! place {
             hops: $node.config.hops,
             near: $node.neighbours.roster(),
             group: $node.group.view(),
-            crowd: $node.neighbours.two_way().len(),
+            crowd: $node.crowd(),
             moment: moment!($node, $now),
         }
     };
@@ -115,7 +115,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         } else {
             // Nobody knows how often it has started: a random number sets this boot apart, and it keeps out of every
             // decision until whatever it promised before has run out.
-            let incarnation = dice.throw() | 1 << 31;
+            let incarnation = dice.throw() | INCARNATION_DRAWN;
             (Records { incarnation, ..Records::FACTORY }, Some(now.after(config.timing.quarantine)))
         };
         let neighbours = Neighbours::new(Moment { now, random: dice.throw(), timing: &config.timing });
@@ -262,6 +262,12 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         self.election.scope() == scope || self.mutex.scope() == scope
     }
 
+    /// How many others may want to speak when this node does. Without hellos nobody knows who hears whom.
+    fn crowd(&self) -> u32 {
+        let heard = self.neighbours.roster().all();
+        if self.uses(Scope::Neighbours) { self.neighbours.two_way().len() } else { heard.len() }
+    }
+
     /// One frame, from bytes to the one stage it belongs to.
     fn frame(&mut self, now: Instant, bytes: &[u8], quality: u8) -> Result<(), Reason> {
         let packet = wire::open(&self.config.key, bytes)?;
@@ -326,10 +332,8 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if self.quarantine.is_some_and(|until| until <= now) {
             self.quarantine = None;
         }
-        if self.uses(Scope::Neighbours) {
-            self.neighbours.timeout(moment!(self, now));
-            self.report_links(now);
-        }
+        self.neighbours.timeout(moment!(self, now));
+        self.report_links(now);
         self.step_election(now, algorithm::Input::Timeout);
         self.step_mutex(now, algorithm::Input::Timeout);
     }
@@ -356,12 +360,15 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         let mut out = Outbox::new();
         let scope = self.election.scope();
         let cx = context!(self, now, scope);
-        let stamp = cx.stamp;
+        let (peers, stamp) = (cx.peers, cx.stamp);
         self.election.handle(&cx, input, &mut out);
         self.check(out.overflowed(), Halt::Outbox);
+        let mut facts = Vec::<Fact, { algorithm::OUTPUTS_MAX }>::new();
         for output in out {
             match output {
-                Output::Send { to, message } => self.submit(now, scope, to, Payload::Election(message), stamp),
+                Output::Send { to, message } => {
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Election(message));
+                }
                 Output::Notify(notice) => {
                     self.tell(Notice::Election(notice));
                     let fact = match notice {
@@ -369,9 +376,13 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
                         election::Notice::Following { leader, term } => Fact::Leader { leader, term },
                         election::Notice::Leaderless => Fact::NoLeader,
                     };
-                    self.step_mutex(now, algorithm::Input::Fact(fact));
+                    self.check(facts.push(fact).is_err(), Halt::Outbox);
                 }
             }
+        }
+        // Only now: what this step said has its stamp, and a later step must have a later one.
+        for fact in facts {
+            self.step_mutex(now, algorithm::Input::Fact(fact));
         }
     }
 
@@ -379,32 +390,30 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         let mut out = Outbox::new();
         let scope = self.mutex.scope();
         let cx = context!(self, now, scope);
-        let stamp = cx.stamp;
+        let (peers, stamp) = (cx.peers, cx.stamp);
         self.mutex.handle(&cx, input, &mut out);
         self.check(out.overflowed(), Halt::Outbox);
         for output in out {
             match output {
-                Output::Send { to, message } => self.submit(now, scope, to, Payload::Mutex(message), stamp),
+                Output::Send { to, message } => {
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Mutex(message));
+                }
                 Output::Notify(notice) => self.tell(Notice::Mutex(notice)),
             }
         }
     }
 
-    fn submit(
-        &mut self,
-        now: Instant,
-        scope: Scope,
-        to: NodeSet,
-        message: Payload<E::Message, M::Message>,
-        stamp: Stamp,
-    ) {
-        let delivery = message.delivery();
-        let letter = matches!(delivery, Delivery::Reliable | Delivery::Latest);
+    /// Gives what a stage says to the link.
+    fn submit(&mut self, now: Instant, post: Submit, message: Payload<E::Message, M::Message>) {
+        if post.to.is_empty() {
+            return;
+        }
+        let letter = matches!(message.delivery(), Delivery::Reliable | Delivery::Latest);
         if letter {
-            self.clock.hear(stamp); // the step spoke: its stamp is used up
+            self.clock.hear(post.stamp); // the step spoke: its stamp is used up
         }
         let place = place!(self, now);
-        let full = self.link.submit(&place, message, Submit { scope, to, delivery, stamp }).is_err();
+        let full = self.link.submit(&place, message, post).is_err();
         if full && letter {
             self.halt(Halt::Letters);
         } else if full {
@@ -417,14 +426,15 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if let Some(receipt) = self.link.poll_receipt() {
             return Some((Kind::Receipt, Path::Everyone, wire::encode(&receipt, body)?));
         }
-        if let Some((kind, path, bytes)) = self.link.poll_relay(now) {
+        let peers = self.neighbours.two_way();
+        let place = place!(self, now);
+        if let Some((kind, path, bytes)) = self.link.poll_relay(&place) {
             body.get_mut(..bytes.len())?.copy_from_slice(&bytes);
             return Some((kind, path, bytes.len()));
         }
-        let peers = self.neighbours.two_way();
-        let place = place!(self, now);
         if let Some((path, message)) = self.link.poll_own(&place, peers) {
-            let Some(len) = message.encode(body) else {
+            let longest = if matches!(path, Path::Letter(_)) { LETTER_MAX } else { FRAME_MAX };
+            let Some(len) = message.encode(body).filter(|&len| len <= longest) else {
                 self.halt(Halt::Frame);
                 return None;
             };

@@ -23,6 +23,39 @@ pub const TERM_BLOCK: u32 = 16;
 /// How many stamps one write to flash is good for.
 pub const STAMP_BLOCK: u64 = 1 << 12;
 
+/// The first incarnation that is not counted: a node that lost its records draws a number from here on.
+pub const INCARNATION_DRAWN: u32 = 1 << 31;
+
+/// The boots of another node, as far as they were heard of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Boots {
+    current: u32,
+    previous: u32,
+}
+
+impl Boots {
+    /// A node first heard of in this boot.
+    #[must_use]
+    pub const fn first(incarnation: u32) -> Self {
+        Self { current: incarnation, previous: 0 }
+    }
+
+    /// Hears from a boot: whether it is a new one, `None` where it is over.
+    ///
+    /// Counted boots follow each other, and drawn ones follow them. Which of two drawn ones came first, only those who
+    /// heard the change know.
+    pub fn admit(&mut self, incarnation: u32) -> Option<bool> {
+        if incarnation == self.current {
+            return Some(false);
+        }
+        if incarnation == self.previous || incarnation < self.current.min(INCARNATION_DRAWN) {
+            return None;
+        }
+        *self = Self { current: incarnation, previous: self.current };
+        Some(true)
+    }
+}
+
 impl Records {
     /// What a node is given when it is provisioned: it has never run.
     pub const FACTORY: Self = Self { incarnation: 0, term: 0, stamp: Stamp(0) };
@@ -73,6 +106,19 @@ mod tests {
         assert_eq!(first.term, 1 + TERM_BLOCK);
         assert_eq!(first.covering(1 + TERM_BLOCK, Stamp(1 + STAMP_BLOCK)), first);
         assert!(first.covering(2 + TERM_BLOCK, Stamp(1)).term > first.term);
+    }
+
+    #[test]
+    fn a_boot_that_is_over_is_not_heard_again() {
+        let mut boots = Boots::first(3);
+        assert_eq!(boots.admit(3), Some(false));
+        assert_eq!(boots.admit(5), Some(true));
+        assert_eq!([1, 3, 4].map(|old| boots.admit(old)), [None; 3]);
+        let (drawn, again) = (INCARNATION_DRAWN + 9, INCARNATION_DRAWN + 2);
+        assert_eq!(boots.admit(drawn), Some(true));
+        assert_eq!([5, 6].map(|old| boots.admit(old)), [None; 2]);
+        assert_eq!(boots.admit(again), Some(true));
+        assert_eq!(boots.admit(drawn), None);
     }
 
     #[test]

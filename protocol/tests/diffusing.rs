@@ -216,6 +216,38 @@ fn a_lost_parent_makes_the_node_elect_anew_under_a_higher_index() {
     assert!(started, "{said:?}");
 }
 
+#[test]
+fn a_computation_that_was_left_is_not_joined_again() {
+    let mut bench = Bench::new();
+    let index = term(1, 2);
+    bench.hear(2, election(index, 2));
+    bench.roster.remove(only(2));
+    bench.step(Input::Fact(Fact::PeerDown(only(2))));
+    assert_eq!(bench.hear(3, election(index, 2)), []);
+    let nobodys = Output::Send { to: only(3), message: election(index, 1) };
+    assert_eq!(bench.hear(3, Message::Probe { index, parent: NodeId(2) }), [nobodys], "and nobody waits for it");
+}
+
+#[test]
+fn a_child_that_has_reported_is_not_waited_for_again() {
+    let mut bench = Bench::new();
+    let index = term(1, 1);
+    bench.step(Input::Command(Command::Call));
+    bench.hear(2, election(index, 1));
+    bench.hear(2, ack(index, standing(10, 2)));
+    bench.hear(2, Message::Probe { index, parent: NodeId(1) }); // it asks whether its parent is still there
+    bench.hear(3, ack(index, standing(10, 3)));
+    bench.hear(4, ack(index, standing(10, 4)));
+    assert_eq!(bench.node.leader(), Some((NodeId(1), index)));
+}
+
+#[test]
+fn news_as_old_as_a_lease_are_none() {
+    let mut bench = Bench::new();
+    bench.hear(2, Message::Beat { term: term(2, 4), leader: standing(90, 3), beat: 1, age: u8::MAX });
+    assert_eq!(bench.node.leader(), None);
+}
+
 /// Node 1 follows 3, which has beaten ten times.
 fn following() -> Bench {
     let mut bench = Bench::new();

@@ -15,7 +15,7 @@ use protocol::election::wireless::{Message, Wireless};
 use protocol::election::{Command, Election, Notice};
 use protocol::group::Roster;
 use protocol::{Instant, NodeId, NodeSet, Span, Timing};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 
 const NODES: usize = 3;
@@ -52,6 +52,8 @@ struct Explorer {
     /// Every message that was ever said, and its bit in a state.
     said: Vec<Said>,
     bits: HashMap<Said, usize, Fingerprints>,
+    /// The bits of those that name a leader.
+    claims: Vec<(usize, (Term, NodeId))>,
     states: usize,
     /// Who was named leader of each term, in any run.
     outcomes: HashSet<NodeId>,
@@ -118,6 +120,7 @@ impl Explorer {
             bounds,
             said: Vec::new(),
             bits: HashMap::default(),
+            claims: Vec::new(),
             states: 0,
             outcomes: HashSet::new(),
         }
@@ -187,20 +190,19 @@ impl Explorer {
             return bit;
         }
         self.bits.insert(said, self.said.len());
+        self.claims.extend(claim(&said.2).map(|(term, leader, _)| (self.said.len(), (term, leader))));
         self.said.push(said);
         assert!(self.said.len() <= 128, "a state has a bit for every message");
         self.said.len() - 1
     }
 
-    /// No two nodes were ever named leader of one term, in anything said.
+    /// No two nodes are leaders of one term, in anything said or believed.
     fn check(&self, state: &State) {
-        let mut leaders = BTreeMap::new();
-        let said = self.said.iter().enumerate().filter(|(bit, _)| state.said >> bit & 1 == 1);
-        let claims = said.filter_map(|(_, (_, _, message))| claim(message)).map(|(term, leader, _)| (term, leader));
-        let beliefs = state.nodes.iter().filter_map(Election::leader).map(|(leader, term)| (term, leader));
-        for (term, leader) in claims.chain(beliefs) {
-            let known = *leaders.entry(term).or_insert(leader);
-            assert_eq!(known, leader, "two leaders under {term:?}");
+        let said = self.claims.iter().filter(|(bit, _)| state.said >> bit & 1 == 1).map(|&(_, claim)| claim);
+        let believed = state.nodes.iter().filter_map(Election::leader).map(|(leader, term)| (term, leader));
+        for (term, leader) in said.clone().chain(believed) {
+            let rival = said.clone().find(|&(other, rival)| other == term && rival != leader);
+            assert_eq!(rival, None, "{leader:?} leads too");
         }
     }
 

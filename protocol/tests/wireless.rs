@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Net, complete, config, line};
+use common::{Net, complete, config, line, lossy};
 use protocol::capacity::Capacity;
 use protocol::election::{Command, Notice, Wireless};
 use protocol::mutex::NoMutex;
@@ -11,15 +11,6 @@ use protocol::{NodeId, Span};
 
 fn net(count: usize, linked: impl Fn(usize, usize) -> bool) -> Net<Wireless, NoMutex> {
     Net::new(count, linked, |index| (config(index), Wireless::new(), NoMutex))
-}
-
-/// Loses about `percent` of all frames, the same ones every time.
-fn lossy(percent: u64) -> impl FnMut(usize, usize, u64) -> bool {
-    let mut state = 1_u64;
-    move |_, _, _| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % 100 >= percent
-    }
 }
 
 #[test]
@@ -38,7 +29,7 @@ fn w2_the_best_of_a_crowd_leads() {
 
 #[test]
 fn the_best_leads_although_a_third_of_all_frames_is_lost() {
-    let mut net = net(8, line).with_fate(lossy(30));
+    let mut net = net(8, line).with_fate(lossy(30, 1));
     net.run(Span::from_secs(20));
     assert_eq!(net.leader(), Some(NodeId(8)));
 }
@@ -88,13 +79,27 @@ fn the_better_leader_wins_a_merge_although_its_term_is_lower() {
 
 #[test]
 fn a_one_way_link_carries_no_leadership() {
-    let mut net = net(3, line);
-    net.links[1][2] = false; // node 3 hears nobody, node 2 hears node 3
+    let mut net = net(4, line);
+    net.links[1][2] = false; // node 2 hears node 3 and all it says, but not the other way round
     net.run(Span::from_secs(10));
-    let leaders = net.leaders();
-    assert_eq!(leaders[0].unwrap().0, NodeId(2));
-    assert_eq!(leaders[1].unwrap().0, NodeId(2));
-    assert_eq!(leaders[2].unwrap().0, NodeId(3));
+    let leaders: Vec<NodeId> = net.leaders().into_iter().map(|leader| leader.unwrap().0).collect();
+    assert_eq!(leaders, [NodeId(2), NodeId(2), NodeId(4), NodeId(4)]);
+}
+
+#[test]
+fn no_term_is_used_again_after_the_whole_network_restarts() {
+    let mut net = net(4, line);
+    net.run(Span::from_secs(4));
+    let before = net.leaders()[0].unwrap().1;
+    for index in 0..4 {
+        net.crash(index);
+    }
+    for index in 0..4 {
+        net.boot(index);
+    }
+    net.run(Span::from_secs(4));
+    assert_eq!(net.leader(), Some(NodeId(4)));
+    assert!(net.leaders()[0].unwrap().1 > before);
 }
 
 #[test]

@@ -96,10 +96,11 @@ impl Wireless {
     }
 
     /// This node as a candidate against the current leader. Against one that has just been elected it is the candidate
-    /// it was then: what was measured since must not decide an election that is over.
+    /// it was then, if it was one: what was measured since must not decide an election that is over.
     fn challenger(&self, cx: &Context<'_>) -> Option<Standing> {
         let now = self.candidate(cx);
-        if self.reign.has_settled() { now } else { now.min(self.entry) }
+        let newcomer = self.joined == Term::ZERO;
+        if self.reign.has_settled() || newcomer { now } else { now.min(self.entry) }
     }
 
     fn start(&mut self, cx: &Context<'_>, out: &mut Out) {

@@ -18,7 +18,7 @@ pub struct Counters {
     pub duplicate: u32,
     /// From a node that is not known to hear this one.
     pub one_way: u32,
-    /// From a node there is no room for.
+    /// No room for the sender, or for an answer.
     pub crowded: u32,
     /// From an earlier boot of its sender.
     pub outdated: u32,

@@ -109,7 +109,7 @@ pub enum Reason {
     Duplicate,
     /// From a node that is not known to hear this one.
     OneWay,
-    /// From a node there is no room for.
+    /// There is no room for its sender, or for an answer to it.
     Crowded,
     /// From an earlier boot of its sender.
     Outdated,

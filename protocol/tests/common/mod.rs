@@ -2,7 +2,7 @@
 //!
 //! Everything sent is heard by every linked node one hop time later. It knows nothing of radios: the simulator does.
 
-#![allow(dead_code, reason = "every test file uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "every test file is a crate of its own and uses its own part")]
 
 use protocol::capacity::Capacity;
 use protocol::clock::Term;
@@ -34,7 +34,8 @@ pub struct Net<E: Election, M: Mutex> {
     pub notices: Vec<(Instant, usize, Notice<M::Notice>)>,
     pub links: Vec<Vec<bool>>,
     pub frames: u64,
-    pub log: bool,
+    /// Every frame ever sent, lost or not.
+    pub sent: Vec<Flight>,
     fate: Fate,
     air: BTreeMap<(Instant, u64), Flight>,
     make: Box<dyn Fn(usize) -> (Config, E, M)>,
@@ -66,7 +67,7 @@ impl<E: Election, M: Mutex> Net<E, M> {
             notices: Vec::new(),
             links,
             frames: 0,
-            log: false,
+            sent: Vec::new(),
             fate: Box::new(|_, _, _| true),
             air: BTreeMap::new(),
             make: Box::new(make),
@@ -92,6 +93,12 @@ impl<E: Election, M: Mutex> Net<E, M> {
     pub fn with_fate(mut self, fate: impl FnMut(usize, usize, u64) -> bool + 'static) -> Self {
         self.fate = Box::new(fate);
         self
+    }
+
+    /// What the nodes seal their frames with.
+    pub fn key(&self) -> Key {
+        let key = config(0).key;
+        if self.members.is_empty() { key } else { key.for_group(&self.members) }
     }
 
     /// Starts a node with the records it kept.
@@ -129,15 +136,7 @@ impl<E: Election, M: Mutex> Net<E, M> {
         let mut buffer = [0; FRAME_MAX];
         while let Some(frame) = node.poll_transmit(self.now, &mut buffer) {
             self.frames += 1;
-            if self.log {
-                println!(
-                    "{:?} {} {:?} {}",
-                    self.now,
-                    index,
-                    protocol::describe::describe(&Key::from_name("test"), frame),
-                    frame.len()
-                );
-            }
+            self.sent.push((index, frame.to_vec()));
             self.air.insert((self.now.after(HOP), self.frames), (index, frame.to_vec()));
         }
         while let Some(notice) = node.poll_notice() {
@@ -183,6 +182,15 @@ impl<E: Election, M: Mutex> Net<E, M> {
         let leaders = self.leaders();
         let first = *leaders.first()?;
         leaders.iter().all(|&leader| leader == first).then_some(first?.0)
+    }
+}
+
+/// Loses about `percent` of all frames, the same ones every time for one `seed`.
+pub fn lossy(percent: u64, seed: u64) -> impl FnMut(usize, usize, u64) -> bool {
+    let mut state = seed;
+    move |_, _, _| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % 100 >= percent
     }
 }
 

@@ -1,0 +1,556 @@
+//! The link by itself: boards that hand each other frames.
+
+extern crate std;
+
+use super::*;
+use crate::wire::decode;
+use std::vec;
+use std::vec::Vec;
+
+const NODES: u32 = 4;
+const RETRY: Span = Timing::RADIO.retry;
+
+/// What boards say to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Said {
+    Letter(u8),
+    Latest(u8),
+    Near(u8),
+    OfTheLock(u8),
+}
+
+impl Message for Said {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::OfTheLock(_) => Kind::RicartAgrawala,
+            Self::Letter(_) | Self::Latest(_) | Self::Near(_) => Kind::Bully,
+        }
+    }
+
+    fn delivery(&self) -> Delivery {
+        match self {
+            Self::Letter(_) => Delivery::Reliable,
+            Self::Latest(_) | Self::OfTheLock(_) => Delivery::Latest,
+            Self::Near(_) => Delivery::Near,
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Letter(_) => "letter",
+            Self::Latest(_) | Self::OfTheLock(_) => "latest",
+            Self::Near(_) => "near",
+        }
+    }
+
+    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
+        encode(self, buffer)
+    }
+
+    fn decode(_: Kind, body: &[u8]) -> Option<Self> {
+        decode(body)
+    }
+}
+
+/// A frame between two boards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Frame {
+    kind: Kind,
+    sender: NodeId,
+    incarnation: u32,
+    path: Path,
+    body: Vec<u8>,
+}
+
+impl Frame {
+    fn letter(&self) -> Letter {
+        let Path::Letter(letter) = self.path else { panic!("no letter: {self:?}") };
+        letter
+    }
+
+    fn receipt(&self) -> Receipt {
+        assert_eq!(self.kind, Kind::Receipt);
+        decode(&self.body).unwrap()
+    }
+
+    /// Whom the letter in it is for, and what it says.
+    fn says(&self) -> (To, Said) {
+        (self.letter().to, decode(&self.body).unwrap())
+    }
+}
+
+/// A node that is nothing but a link. Boards 1 to 4 are a group, in slots 0 to 3.
+struct Board {
+    link: Link<Said, 4>,
+    me: NodeId,
+    incarnation: u32,
+    near: Roster<4>,
+    group: Roster<4>,
+    random: u32,
+}
+
+impl Board {
+    fn new(me: u32) -> Self {
+        let mut group = Roster::new();
+        for id in 1..=NODES {
+            group.insert(NodeId(id));
+        }
+        Self { link: Link::new(), me: NodeId(me), incarnation: 1, near: Roster::new(), group, random: 0 }
+    }
+
+    fn with<T>(&mut self, now: Instant, act: impl FnOnce(&mut Link<Said, 4>, &Place<'_>) -> T) -> T {
+        let moment = Moment { now, random: self.random, timing: &Timing::RADIO };
+        let (near, group) = (self.near.view(), self.group.view());
+        let place = Place { me: self.me, incarnation: self.incarnation, hops: 8, near, group, crowd: 2, moment };
+        act(&mut self.link, &place)
+    }
+
+    fn post(&mut self, scope: Scope, to: NodeSet, said: Said) -> Result<(), Full> {
+        let submit = Submit { scope, to, stamp: Stamp(7) };
+        self.with(Instant::ZERO, |link, place| link.submit(place, said, submit))
+    }
+
+    fn write(&mut self, to: &[u32], said: Said) {
+        self.post(Scope::Group, members(to), said).unwrap();
+    }
+
+    /// Everything it has to send now.
+    fn poll(&mut self, now: Instant) -> Vec<Frame> {
+        let (sender, incarnation) = (self.me, self.incarnation);
+        let mut frames = Vec::new();
+        while let Some((kind, path, body)) = self.with(now, |link, place| {
+            let mut buffer = [0; LETTER_MAX];
+            if let Some(receipt) = link.poll_receipt() {
+                let len = encode(&receipt, &mut buffer)?;
+                return Some((Kind::Receipt, Path::Everyone, buffer[..len].to_vec()));
+            }
+            if let Some((kind, path, body)) = link.poll_relay(place) {
+                return Some((kind, path, body.to_vec()));
+            }
+            let (path, said) = link.poll_own(place, NodeSet::first(4))?;
+            let len = said.encode(&mut buffer)?;
+            Some((said.kind(), path, buffer[..len].to_vec()))
+        }) {
+            frames.push(Frame { kind, sender, incarnation, path, body });
+        }
+        frames
+    }
+
+    /// What it takes in of a frame.
+    fn hear(&mut self, now: Instant, frame: &Frame) -> Result<Option<Said>, Reason> {
+        let Frame { kind, sender, incarnation, path, body } = frame.clone();
+        let packet = Packet { kind, sender, incarnation, sequence: 0, path, body: &body };
+        if kind == Kind::Receipt {
+            self.with(now, |link, place| link.receive(place, frame.receipt()));
+            return Ok(None);
+        }
+        self.with(now, |link, place| link.accept(place, &packet, frame.letter()))?;
+        Ok(Some(decode(&body).unwrap()))
+    }
+}
+
+fn members(ids: &[u32]) -> NodeSet {
+    ids.iter().fold(NodeSet::EMPTY, |set, &id| set.with(NodeSet::slot(id as usize - 1)))
+}
+
+fn to(ids: &[u32]) -> To {
+    To::Members(members(ids))
+}
+
+fn at(span: Span) -> Instant {
+    Instant::ZERO.after(span)
+}
+
+/// The only frame of a poll.
+fn only(frames: Vec<Frame>) -> Frame {
+    let [frame] = <[Frame; 1]>::try_from(frames).unwrap();
+    frame
+}
+
+/// The only receipt of a poll.
+fn receipt(mut frames: Vec<Frame>) -> Frame {
+    frames.retain(|frame| frame.kind == Kind::Receipt);
+    only(frames)
+}
+
+#[test]
+fn a_letter_waits_for_the_receipt_of_the_one_before() {
+    let (mut writer, mut reader) = (Board::new(1), Board::new(2));
+    for number in 0..3 {
+        writer.write(&[2], Said::Letter(number));
+    }
+    for number in 0..3 {
+        let letter = only(writer.poll(Instant::ZERO));
+        assert_eq!(reader.hear(Instant::ZERO, &letter), Ok(Some(Said::Letter(number))));
+        let receipt = only(reader.poll(Instant::ZERO));
+        writer.hear(Instant::ZERO, &receipt).unwrap();
+    }
+    assert_eq!(writer.poll(Instant::ZERO), []);
+    assert_eq!(writer.link.deadline(), None);
+}
+
+#[test]
+fn a_letter_goes_at_once_to_whoever_has_all_before_it() {
+    let (mut writer, mut reader) = (Board::new(1), Board::new(2));
+    writer.write(&[2, 3], Said::Letter(0));
+    writer.write(&[2, 3, 4], Said::Letter(1));
+    let frames = writer.poll(Instant::ZERO);
+    let said: Vec<_> = frames.iter().map(Frame::says).collect();
+    assert_eq!(said, [(to(&[2, 3]), Said::Letter(0)), (to(&[4]), Said::Letter(1))]);
+    reader.hear(Instant::ZERO, &frames[0]).unwrap();
+    writer.hear(Instant::ZERO, &receipt(reader.poll(Instant::ZERO))).unwrap();
+    assert_eq!(only(writer.poll(Instant::ZERO)).says(), (to(&[2]), Said::Letter(1)));
+}
+
+#[test]
+fn letters_to_members_and_to_neighbours_are_one_stream() {
+    let (mut writer, mut reader) = (Board::new(1), Board::new(2));
+    writer.near.insert(NodeId(9));
+    let slot = writer.near.insert(NodeId(2)).unwrap();
+    writer.write(&[2, 3], Said::Letter(0));
+    writer.post(Scope::Neighbours, NodeSet::slot(slot), Said::Letter(1)).unwrap();
+    let first = only(writer.poll(Instant::ZERO));
+    assert_eq!(first.says(), (to(&[2, 3]), Said::Letter(0)));
+    reader.hear(Instant::ZERO, &first).unwrap();
+    writer.hear(Instant::ZERO, &receipt(reader.poll(Instant::ZERO))).unwrap();
+    let second = only(writer.poll(Instant::ZERO));
+    assert_eq!(second.says(), (To::Node(NodeId(2)), Said::Letter(1)));
+    assert_eq!(reader.hear(Instant::ZERO, &second), Ok(Some(Said::Letter(1))));
+}
+
+#[test]
+fn a_letter_heard_again_is_acknowledged_again_and_not_taken_in() {
+    let (mut writer, mut reader) = (Board::new(1), Board::new(2));
+    writer.write(&[2], Said::Letter(0));
+    let letter = only(writer.poll(Instant::ZERO));
+    assert_eq!(reader.hear(Instant::ZERO, &letter), Ok(Some(Said::Letter(0))));
+    let receipt = only(reader.poll(Instant::ZERO));
+    assert_eq!(reader.hear(Instant::ZERO, &letter), Err(Reason::Duplicate));
+    assert_eq!(only(reader.poll(Instant::ZERO)), receipt);
+}
+
+#[test]
+fn a_letter_is_sent_again_after_ever_longer_pauses_until_the_receipt_comes() {
+    let (mut writer, mut reader) = (Board::new(1), Board::new(2));
+    writer.write(&[2, 3], Said::Letter(0));
+    let mut now = Instant::ZERO;
+    let mut last = only(writer.poll(now));
+    for round in 0..9 {
+        let due = writer.link.deadline().unwrap();
+        assert_eq!(due.since(now), RETRY.doubled(round.min(DOUBLINGS_MAX)));
+        assert_eq!(writer.poll(at(due.since(Instant::ZERO).minus(Span::from_micros(1)))), []);
+        now = due;
+        let again = only(writer.poll(now));
+        assert_eq!(again.letter(), Letter { attempt: round + 1, ..last.letter() });
+        last = again;
+    }
+    reader.hear(now, &last).unwrap();
+    writer.hear(now, &receipt(reader.poll(now))).unwrap();
+    now = writer.link.deadline().unwrap();
+    assert_eq!(only(writer.poll(now)).says(), (to(&[3]), Said::Letter(0)));
+    assert_eq!(writer.link.deadline().unwrap().since(now), RETRY, "the way is open: no reason to be slow");
+}
+
+#[test]
+fn the_stamp_of_a_letter_stays_that_of_its_first_attempt() {
+    let mut writer = Board::new(1);
+    writer.write(&[2], Said::Letter(0));
+    assert_eq!(only(writer.poll(Instant::ZERO)).letter().stamp, Stamp(7));
+    assert_eq!(only(writer.poll(at(RETRY.times(2)))).letter().stamp, Stamp(7));
+}
+
+#[test]
+fn a_letter_that_was_held_back_has_not_been_tried() {
+    let (mut writer, mut reader) = (Board::new(1), Board::new(2));
+    writer.write(&[2], Said::Letter(0));
+    writer.write(&[2], Said::Letter(1));
+    let late = at(Span::from_secs(60));
+    let first = only(writer.poll(late));
+    reader.hear(late, &first).unwrap();
+    writer.hear(late, &receipt(reader.poll(late))).unwrap();
+    assert_eq!(only(writer.poll(late)).letter().attempt, 0);
+    assert_eq!(writer.link.deadline(), Some(late.after(RETRY)));
+}
+
+#[test]
+fn a_neighbour_that_never_answers_is_given_up_and_one_that_is_gone_forgotten() {
+    let mut writer = Board::new(1);
+    let slot = NodeSet::slot(writer.near.insert(NodeId(9)).unwrap());
+    writer.post(Scope::Neighbours, slot, Said::Letter(0)).unwrap();
+    let mut frames = writer.poll(Instant::ZERO);
+    while let Some(due) = writer.link.deadline() {
+        frames.extend(writer.poll(due));
+    }
+    assert_eq!(frames.len(), usize::from(NEAR_ROUNDS));
+    assert!(frames.iter().all(|frame| frame.letter().hops == 1 && frame.letter().to == To::Node(NodeId(9))));
+
+    writer.post(Scope::Neighbours, slot, Said::Letter(1)).unwrap();
+    writer.write(&[2], Said::Letter(2));
+    writer.link.forget(slot);
+    assert_eq!(only(writer.poll(Instant::ZERO)).says(), (to(&[2]), Said::Letter(2)));
+}
+
+#[test]
+fn a_receipt_goes_as_far_as_the_letter_came() {
+    let (mut writer, mut reader) = (Board::new(1), Board::new(2));
+    let slot = NodeSet::slot(writer.near.insert(NodeId(2)).unwrap());
+    writer.post(Scope::Neighbours, slot, Said::Letter(0)).unwrap();
+    reader.hear(Instant::ZERO, &only(writer.poll(Instant::ZERO))).unwrap();
+    let receipt = only(reader.poll(Instant::ZERO));
+    assert_eq!(receipt.receipt().hops, 1);
+    let mut other = Board::new(3);
+    other.hear(Instant::ZERO, &receipt).unwrap();
+    assert_eq!(other.link.deadline(), None);
+
+    writer.hear(Instant::ZERO, &receipt).unwrap();
+    writer.write(&[2], Said::Letter(1));
+    reader.hear(Instant::ZERO, &only(writer.poll(Instant::ZERO))).unwrap();
+    assert_eq!(only(reader.poll(Instant::ZERO)).receipt().hops, 8);
+}
+
+#[test]
+fn letters_and_receipts_are_passed_on_from_node_to_node() {
+    let mut boards = [1, 2, 3, 4].map(Board::new);
+    boards[0].write(&[4], Said::Letter(0));
+    let mut frame = only(boards[0].poll(Instant::ZERO));
+    for next in [1, 2] {
+        assert_eq!(boards[next].hear(Instant::ZERO, &frame), Err(Reason::NotForMe));
+        frame = only(boards[next].poll(Instant::ZERO));
+    }
+    let writer = Some(Writer { id: NodeId(1), incarnation: 1 });
+    let sent = Letter { writer, number: 1, attempt: 0, hops: 6, stamp: Stamp(7), to: to(&[4]) };
+    assert_eq!(frame.letter(), sent);
+    assert_eq!(boards[3].hear(Instant::ZERO, &frame), Ok(Some(Said::Letter(0))));
+    frame = only(boards[3].poll(Instant::ZERO));
+    for next in [2, 1] {
+        boards[next].hear(Instant::ZERO, &frame).unwrap();
+        frame = only(boards[next].poll(Instant::ZERO));
+    }
+    assert_eq!(frame.receipt().hops, 6);
+    boards[0].hear(Instant::ZERO, &frame).unwrap();
+    assert_eq!(boards[0].link.deadline(), None);
+}
+
+#[test]
+fn a_frame_whose_hops_are_used_up_goes_no_further() {
+    let (mut writer, mut between) = (Board::new(1), Board::new(2));
+    writer.write(&[3], Said::Letter(0));
+    let frame = only(writer.poll(Instant::ZERO));
+    let last = Frame { path: Path::Letter(Letter { hops: 1, ..frame.letter() }), ..frame };
+    assert_eq!(between.hear(Instant::ZERO, &last), Err(Reason::NotForMe));
+    assert_eq!(between.link.deadline(), None);
+}
+
+#[test]
+fn a_frame_is_said_again_while_nobody_passes_it_on_and_never_twice_if_somebody_does() {
+    let (mut writer, mut between, mut beyond) = (Board::new(1), Board::new(2), Board::new(3));
+    writer.write(&[4], Said::Letter(0));
+    let letter = only(writer.poll(Instant::ZERO));
+    let mut alone = Board::new(2);
+    let mut said = 0;
+    let _ = alone.hear(Instant::ZERO, &letter);
+    while let Some(due) = alone.link.deadline() {
+        said += alone.poll(due).len();
+        let _ = alone.hear(due, &letter); // its own source is not one who passes it on
+    }
+    assert_eq!(said, 1 + usize::from(Timing::RADIO.repeats));
+
+    let _ = between.hear(Instant::ZERO, &letter);
+    let _ = beyond.hear(Instant::ZERO, &only(between.poll(Instant::ZERO)));
+    assert!(between.link.deadline().is_some());
+    let _ = between.hear(Instant::ZERO, &only(beyond.poll(Instant::ZERO)));
+    assert_eq!(between.link.deadline(), None);
+}
+
+#[test]
+fn a_letter_that_has_arrived_is_not_passed_on_any_more() {
+    let (mut writer, mut reader, mut between) = (Board::new(1), Board::new(2), Board::new(3));
+    writer.write(&[2], Said::Letter(0));
+    let letter = only(writer.poll(Instant::ZERO));
+    let _ = between.hear(Instant::ZERO, &letter);
+    reader.hear(Instant::ZERO, &letter).unwrap();
+    let receipt = only(reader.poll(Instant::ZERO));
+    between.hear(Instant::ZERO, &receipt).unwrap();
+    assert_eq!(only(between.poll(Instant::ZERO)).kind, Kind::Receipt);
+}
+
+#[test]
+fn nobody_passes_its_own_words_on() {
+    let (mut writer, mut reader, mut between) = (Board::new(1), Board::new(2), Board::new(3));
+    writer.write(&[2, 4], Said::Letter(0));
+    let letter = only(writer.poll(Instant::ZERO));
+    let _ = between.hear(Instant::ZERO, &letter);
+    assert_eq!(writer.hear(Instant::ZERO, &only(between.poll(Instant::ZERO))), Err(Reason::NotForMe));
+    reader.hear(Instant::ZERO, &letter).unwrap();
+    let frames = reader.poll(Instant::ZERO);
+    assert_eq!(frames.iter().map(|frame| frame.kind).collect::<Vec<_>>(), [Kind::Receipt, Kind::Bully]);
+    between.hear(Instant::ZERO, &frames[0]).unwrap();
+    let echo = only(between.poll(Instant::ZERO));
+    reader.hear(Instant::ZERO, &echo).unwrap();
+    assert_eq!(reader.poll(Instant::ZERO), []);
+}
+
+#[test]
+fn relays_that_find_no_room_are_passed_on_at_the_next_attempt() {
+    let mut between = Board::new(4);
+    let mut letters = Vec::new();
+    for id in [1, 2, 3, 9] {
+        let mut writer = Board::new(id);
+        writer.write(&[1, 2, 3], Said::Letter(0));
+        letters.push(only(writer.poll(Instant::ZERO)));
+    }
+    for letter in &letters {
+        let _ = between.hear(Instant::ZERO, letter);
+    }
+    assert_eq!(between.poll(Instant::ZERO).len(), RELAYS_MAX);
+    let _ = between.hear(Instant::ZERO, &letters[RELAYS_MAX]); // takes the room of one that was said
+    assert_eq!(only(between.poll(Instant::ZERO)).letter().writer.unwrap().id, NodeId(9));
+}
+
+#[test]
+fn a_restarted_writer_is_taken_in_and_its_earlier_boots_are_refused() {
+    let mut reader = Board::new(2);
+    let mut boots = Vec::new();
+    for incarnation in 1..=3 {
+        let mut writer = Board { incarnation, ..Board::new(1) };
+        writer.write(&[2], Said::Letter(0));
+        boots.push(only(writer.poll(Instant::ZERO)));
+    }
+    for boot in &boots {
+        assert_eq!(reader.hear(Instant::ZERO, boot), Ok(Some(Said::Letter(0))));
+        assert_eq!(only(reader.poll(Instant::ZERO)).receipt().incarnation, boot.incarnation);
+    }
+    for old in &boots[..2] {
+        assert_eq!(reader.hear(Instant::ZERO, old), Err(Reason::Outdated));
+    }
+    assert_eq!(reader.hear(Instant::ZERO, &boots[2]), Err(Reason::Duplicate));
+}
+
+#[test]
+fn a_receipt_of_an_earlier_boot_acknowledges_nothing() {
+    let (mut writer, mut reader) = (Board::new(1), Board::new(2));
+    writer.write(&[2], Said::Letter(0));
+    reader.hear(Instant::ZERO, &only(writer.poll(Instant::ZERO))).unwrap();
+    let receipt = only(reader.poll(Instant::ZERO));
+    let mut reborn = Board { incarnation: 2, ..Board::new(1) };
+    reborn.write(&[2], Said::Letter(1));
+    reborn.poll(Instant::ZERO);
+    reborn.hear(Instant::ZERO, &receipt).unwrap();
+    assert!(reborn.link.deadline().is_some());
+}
+
+#[test]
+fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter() {
+    let mut board = Board::new(1);
+    for _ in 0..QUEUE_MAX {
+        board.write(&[2], Said::Near(0));
+    }
+    assert_eq!(board.post(Scope::Group, members(&[2]), Said::Near(1)), Err(Full));
+    for number in 0..QUEUE_MAX {
+        board.write(&[2], Said::Letter(u8::try_from(number).unwrap()));
+    }
+    assert_eq!(board.post(Scope::Group, members(&[2]), Said::Letter(99)), Err(Full));
+    assert_eq!(board.post(Scope::Group, members(&[2]), Said::Near(99)), Err(Full));
+    assert_eq!(only(board.poll(Instant::ZERO)).says().1, Said::Letter(0));
+}
+
+#[test]
+fn a_link_with_no_room_for_answers_takes_no_letter_in_and_none_is_lost() {
+    let (mut writer, mut busy) = (Board::new(1), Board::new(2));
+    for number in 0..=QUEUE_MAX - ANSWERS_MAX {
+        busy.write(&[3], Said::Letter(u8::try_from(number).unwrap()));
+    }
+    writer.write(&[2], Said::Letter(0));
+    let letter = only(writer.poll(Instant::ZERO));
+    assert_eq!(busy.hear(Instant::ZERO, &letter), Err(Reason::Crowded));
+    let first = only(busy.poll(Instant::ZERO));
+    assert_eq!(first.kind, Kind::Bully, "no receipt: {first:?}");
+
+    let mut reader = Board::new(3);
+    reader.hear(Instant::ZERO, &first).unwrap();
+    busy.hear(Instant::ZERO, &only(reader.poll(Instant::ZERO))).unwrap();
+    assert_eq!(busy.hear(Instant::ZERO, &letter), Ok(Some(Said::Letter(0))));
+}
+
+#[test]
+fn the_latest_word_replaces_the_one_before_and_no_word_of_another_stage() {
+    let mut board = Board::new(1);
+    board.write(&[2], Said::Latest(0));
+    board.write(&[3], Said::OfTheLock(1));
+    board.write(&[2], Said::Latest(2));
+    let said: Vec<_> = board.poll(Instant::ZERO).iter().map(Frame::says).collect();
+    assert_eq!(said, [(to(&[3]), Said::OfTheLock(1)), (to(&[2]), Said::Latest(2))]);
+}
+
+#[test]
+fn a_writer_out_of_range_is_forgotten_for_a_new_one_and_a_member_never() {
+    let mut reader = Board::new(1);
+    let mut letter = |id: u32| {
+        let mut writer = Board::new(id);
+        let slot = NodeSet::slot(writer.near.insert(NodeId(1)).unwrap());
+        writer.post(Scope::Neighbours, slot, Said::Letter(0)).unwrap();
+        let frame = only(writer.poll(Instant::ZERO));
+        let taken = reader.hear(Instant::ZERO, &frame);
+        reader.poll(Instant::ZERO);
+        taken
+    };
+    let new = Ok(Some(Said::Letter(0)));
+    assert_eq!([2, 3, 7, 8, 9].map(&mut letter), [new; 5]);
+    assert_eq!([2, 3, 9].map(&mut letter), [Err(Reason::Duplicate); 3]);
+}
+
+/// Hands frames between boards in a line, each in its own good time: lost, repeated, late.
+fn storm(seed: u64) {
+    let mut dice = crate::dice::Dice::new(seed);
+    let mut boards: Vec<_> = (1..=NODES).map(Board::new).collect();
+    let mut taken = vec![vec![Vec::new(); boards.len()]; boards.len()];
+    let mut air: Vec<(Instant, usize, Frame)> = Vec::new();
+    for number in 0..5 {
+        for (writer, board) in boards.iter_mut().enumerate() {
+            board.post(Scope::Group, NodeSet::first(4).without(NodeSet::slot(writer)), Said::Letter(number)).unwrap();
+        }
+    }
+    let mut now = Instant::ZERO;
+    while now < at(Span::from_secs(120)) {
+        for here in 0..boards.len() {
+            boards[here].random = dice.throw();
+            for frame in boards[here].poll(now) {
+                for next in [here.wrapping_sub(1), here + 1].into_iter().filter(|&next| next < boards.len()) {
+                    let copies = [0, 0, 1, 1, 1, 1, 1, 2][dice.throw() as usize % 8];
+                    for _ in 0..copies {
+                        let late = now.after(Span::from_micros(1 + dice.throw() % 60_000));
+                        air.push((late, next, frame.clone()));
+                    }
+                }
+            }
+        }
+        let next = air.iter().enumerate().min_by_key(|(_, (landing, ..))| *landing).map(|(at, _)| at);
+        let landing = next.map(|at| air[at].0);
+        let waking = boards.iter().filter_map(|board| board.link.deadline()).min();
+        let Some(soon) = sooner(landing, waking) else { break };
+        now = now.max(soon);
+        if let Some(next) = next
+            && landing == Some(soon)
+        {
+            let (_, reader, frame) = air.swap_remove(next);
+            if let Ok(Some(Said::Letter(number))) = boards[reader].hear(now, &frame) {
+                let writer = frame.letter().writer.map_or(frame.sender, |writer| writer.id);
+                taken[reader][writer.0 as usize - 1].push(number);
+            }
+        }
+    }
+    for (reader, from) in taken.iter().enumerate() {
+        for (writer, numbers) in from.iter().enumerate() {
+            let all: &[u8] = if reader == writer { &[] } else { &[0, 1, 2, 3, 4] };
+            assert_eq!(numbers, all, "seed {seed}: from {writer} to {reader}");
+        }
+    }
+    assert!(boards.iter().all(|board| board.link.queue.is_empty()), "seed {seed}: not acknowledged");
+}
+
+#[test]
+fn whatever_is_lost_repeated_or_late_every_letter_arrives_once_and_in_order() {
+    for seed in 0..40 {
+        storm(seed);
+    }
+}
