@@ -45,6 +45,7 @@ pub struct Service {
 }
 
 /// One node as the watch knows it.
+#[expect(clippy::struct_excessive_bools, reason = "facts about a node that have nothing to do with each other")]
 #[derive(Clone, Copy, Debug)]
 struct Known {
     up: bool,
@@ -53,6 +54,8 @@ struct Known {
     fit: bool,
     /// Whether it was asked to let another lead.
     yielded: bool,
+    /// Whether it started without its records.
+    blank: bool,
     follows: Option<u32>,
     leads_since: Micros,
     /// Which part it is in, by sure links and by any links.
@@ -89,6 +92,7 @@ impl Watch {
             boots: 0,
             fit: false,
             yielded: false,
+            blank: false,
             follows: None,
             leads_since: 0,
             part: NOWHERE,
@@ -184,6 +188,12 @@ impl Watch {
     pub fn is_incumbent(&self, name: u32) -> bool {
         let known = &self.nodes[name as usize];
         known.follows == Some(name) && self.phase_start.is_some_and(|start| known.leads_since < start)
+    }
+
+    /// Whether the node started this boot without its records.
+    #[must_use]
+    pub fn is_blank(&self, name: u32) -> bool {
+        self.nodes[name as usize].blank
     }
 
     /// Whether the node was asked to let another lead, in this boot.
@@ -299,11 +309,12 @@ impl Observer for Watch {
             (What::Leads { .. }, Some(name)) => self.believe(name, Some(name)),
             (What::Follows { leader, .. }, Some(name)) => self.believe(name, Some(leader)),
             (What::Leaderless | What::Halted { .. }, Some(name)) => self.believe(name, None),
-            (What::Boot { .. }, Some(name)) => {
+            (What::Boot { blank }, Some(name)) => {
                 self.settle(name);
                 let known = &mut self.nodes[name as usize];
                 known.up = true;
                 known.yielded = false;
+                known.blank = blank;
                 known.boots += 1;
                 if known.boots > 1 {
                     self.open_phase(Some("rejoin_us"));

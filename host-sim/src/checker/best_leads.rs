@@ -1,7 +1,8 @@
 //! Settled: no node of a part is better than the one that leads it.
 //!
 //! A leader that stayed in office over the last disturbance has the incumbent's margin, and where capacities are
-//! measured with noise everybody has: that margin is what keeps noise from changing leaders.
+//! measured with noise everybody has: that margin is what keeps noise from changing leaders. So it has against a node
+//! that lost its records: that one was kept out of the election.
 
 use super::{Settled, SettledNode};
 use protocol::capacity::{Capacity, Standing};
@@ -12,14 +13,17 @@ pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
     settled.parts().into_iter().filter_map(|part| {
         let (leader, _) = part.iter().find_map(|node| node.leader)?;
         let leader = settled.node(leader)?; // who is not up is reported elsewhere
-        let best = part.iter().filter(|node| !node.yielded).filter_map(|node| node.standing).max()?;
         let Some(standing) = leader.standing else {
             return Some(format!("node {} leads, and it cannot lead", leader.name));
         };
-        (best > allowance(settled, leader, standing)).then(|| {
-            let (better, worse) = (best.capacity.get(), standing.capacity.get());
-            format!("node {} of capacity {worse} leads, node {} has {better}", leader.name, best.id.0)
-        })
+        let allowed = allowance(settled, leader, standing);
+        let rivals = part.iter().filter(|node| !node.yielded).filter_map(|node| Some((node.standing?, node.blank)));
+        let best = rivals
+            .filter(|&(rival, blank)| rival > if blank { allowed.max(standing.as_incumbent()) } else { allowed })
+            .map(|(rival, _)| rival)
+            .max()?;
+        let (better, worse) = (best.capacity.get(), standing.capacity.get());
+        Some(format!("node {} of capacity {worse} leads, node {} has {better}", leader.name, best.id.0))
     })
 }
 
@@ -62,6 +66,15 @@ mod tests {
         let mut settled = agreeing(4, 2);
         settled.nodes[3].yielded = true;
         assert_eq!(check(&settled).count(), 0);
+    }
+
+    #[test]
+    fn a_slightly_better_node_that_lost_its_records_need_not_lead() {
+        let mut settled = agreeing(4, 2);
+        settled.nodes[3].blank = true;
+        assert_eq!(check(&settled).count(), 0);
+        settled.nodes[3].standing = settled.nodes[3].standing.map(|standing| standing.as_incumbent().as_incumbent());
+        assert_eq!(check(&settled).count(), 1, "far better than the margin");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct SettledNode {
     pub incumbent: bool,
     /// Whether it was asked to let another lead: then it need not lead, however good it is.
     pub yielded: bool,
+    /// Whether it started without its records: it was kept out of elections for a while.
+    pub blank: bool,
     /// Which part of the network it is in, by links on which every frame arrives.
     pub part: u32,
     /// Which part it is in by all links, the poorest too. Two parts of one region may or may not find each other.
@@ -64,6 +66,7 @@ impl Settled {
                 leader: view.leader,
                 incumbent: watch.is_incumbent(name),
                 yielded: watch.has_yielded(name),
+                blank: watch.is_blank(name),
                 part: sure.of(name),
                 region: any.of(name),
             })
@@ -104,6 +107,7 @@ pub(super) fn agreeing(nodes: u32, leader: u32) -> Settled {
         leader: Some((leader, term)),
         incumbent: false,
         yielded: false,
+        blank: false,
         part: 0,
         region: 0,
     };
