@@ -1,0 +1,72 @@
+//! The node of this board: the shared loop, with this board's watchdog, faults and driver.
+
+use crate::fault;
+use crate::lan9118;
+use crate::retained::Retained;
+use crate::watchdog::Watchdog;
+use embassy_time::Instant;
+use firmware::drive::{Board, Driver, Start, drive};
+use firmware::page::{Page, options};
+use firmware::report::Report;
+use firmware::store::Store;
+use firmware::transport::udp::Udp;
+use protocol::election::Wireless;
+
+/// How many neighbours the node has room for.
+const NEIGHBOURS_MAX: usize = 32;
+
+struct Mps2 {
+    watchdog: Watchdog,
+    options: u32,
+}
+
+impl Board for Mps2 {
+    fn feed(&mut self) {
+        self.watchdog.feed();
+    }
+
+    fn well(&mut self) {
+        if self.options & options::HANG != 0 {
+            defmt::warn!("hanging, as the config page asks");
+            loop {
+                cortex_m::asm::nop();
+            }
+        }
+        assert!(self.options & options::PANIC == 0, "as the config page asks");
+        fault::well();
+    }
+
+    fn driver(&self) -> Driver {
+        let lan9118::Counters { received, received_bad, sent_bad, stuck } = lan9118::counters();
+        Driver { received, lost: received_bad.saturating_add(sent_bad).saturating_add(stuck) }
+    }
+
+    fn tell(&mut self, report: &Report<'_>) {
+        report.log();
+    }
+}
+
+/// Runs the node; when it cannot go on, the board starts over.
+pub(crate) async fn run(page: Page, mut transport: Udp<'static>, mut store: Store<Retained>, watchdog: Watchdog) -> ! {
+    let mut board = Mps2 { watchdog, options: page.options };
+    // The emulated processor has no source of randomness; when it came this far differs by some microseconds.
+    let start = Start { page, election: Wireless::new(), entropy: Instant::now().as_ticks() };
+    drive::<_, NEIGHBOURS_MAX>(start, &mut transport, &mut store, &mut board).await;
+    fault::halt()
+}
+
+#[expect(unsafe_code, reason = "defines a symbol and no code")]
+mod measured {
+    //! How much memory the node takes is a part of its task's, and not to be seen in an image: a symbol tells whoever
+    //! measures images. It takes no memory itself.
+
+    use super::{NEIGHBOURS_MAX, Wireless};
+    use protocol::Node;
+    use protocol::mutex::NoMutex;
+
+    core::arch::global_asm!(
+        ".global __conclave_node_bytes",
+        ".set __conclave_node_bytes, {bytes}",
+        bytes = const size_of::<Node<Wireless, NoMutex, NEIGHBOURS_MAX>>(),
+    );
+}

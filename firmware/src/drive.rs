@@ -1,0 +1,271 @@
+//! The loop around a node, the same on every board: wait for a frame or for time to pass, let the node take a step,
+//! then keep, send and tell what it wants kept, sent and told.
+//!
+//! Nothing is sent before what it depends on is stored. Whatever goes wrong ends the loop with a reason; the board then
+//! starts over, which is what the others are built to survive.
+
+use crate::page::{Page, options};
+use crate::report::{Past, Report, Status};
+use crate::store::{Memory, RECORD_BYTES_MAX, Store};
+use crate::transport::{FRAME_BYTES_MAX, FrameBuffer, Transport};
+use embassy_futures::select::{Either, select};
+use embassy_time::{Duration, Instant, Timer};
+use protocol::capacity::Capacity;
+use protocol::config::ConfigError;
+use protocol::dice::Dice;
+use protocol::election::Election;
+use protocol::mutex::NoMutex;
+use protocol::node::{Boot, Halt, Input, Notice};
+use protocol::records::Records;
+use protocol::wire::{FRAME_MAX, Key};
+use protocol::{Config, Node, NodeId, Timing};
+
+/// How often the loop says that it is alive, at least.
+pub const FEED_PERIOD: Duration = Duration::from_secs(2);
+/// How long the loop must have run for the board to count as well.
+const WELL_AFTER: Duration = Duration::from_secs(10);
+/// How often a board reports what it counted, unless its page says otherwise.
+const STATUS_PERIOD: Duration = Duration::from_secs(10);
+/// An Ethernet tells nothing about how well a frame was heard.
+const QUALITY_UNKNOWN: u8 = u8::MAX;
+
+const _: () = assert!(FRAME_MAX <= FRAME_BYTES_MAX, "every transport carries the protocol's frames");
+
+/// What a board lends to the loop, besides its network and its memory.
+pub trait Board {
+    /// The loop is alive. Called every [`FEED_PERIOD`] or more often.
+    fn feed(&mut self);
+
+    /// The loop has run for a while: the board counts as well. Called once.
+    fn well(&mut self);
+
+    /// What the driver of the network has done so far.
+    fn driver(&self) -> Driver;
+
+    /// The node says something about itself.
+    fn tell(&mut self, report: &Report<'_>);
+}
+
+/// What a network's driver counted since the board started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Driver {
+    /// Frames it received and handed to the network.
+    pub received: u32,
+    /// Frames it lost, coming or going.
+    pub lost: u32,
+}
+
+/// How a node comes up.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<E> {
+    /// What the board knows of itself.
+    pub page: Page,
+    /// The election it takes part in.
+    pub election: E,
+    /// Anything that differs from boot to boot: the page is the same at each.
+    pub entropy: u64,
+}
+
+/// Why a board has to start over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The configuration cannot work.
+    Refused(ConfigError),
+    /// Records cannot be stored, so nothing may be sent.
+    Unstored,
+    /// The node has stopped for good.
+    Halted(Halt),
+}
+
+impl Stop {
+    /// What to tell about it.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Refused(_) => "the configuration cannot work",
+            Self::Unstored => "records cannot be stored",
+            Self::Halted(Halt::Outbox) => "a stage said more in one step than any may",
+            Self::Halted(Halt::Letters) => "the link has no room for a letter",
+            Self::Halted(Halt::Notices) => "nobody takes the notices",
+            Self::Halted(Halt::Frame) => "a message is longer than a frame",
+            Self::Halted(Halt::Sequence) => "no sequence number is left",
+        }
+    }
+}
+
+/// Runs a node with room for `N` neighbours until it cannot go on.
+pub async fn drive<E: Election, const N: usize>(
+    start: Start<E>,
+    transport: &mut impl Transport,
+    store: &mut Store<impl Memory>,
+    board: &mut impl Board,
+) -> Stop {
+    let page = start.page;
+    let mut node = match boot::<E, N>(start, store, board) {
+        Ok(node) => node,
+        Err(error) => return tell_stop(Stop::Refused(error), board),
+    };
+    node.handle(now(), Input::Capacity(Some(capacity(&page))));
+    let mut duties = Duties::new(&page);
+    let mut buffer: FrameBuffer = [0; FRAME_BYTES_MAX];
+    loop {
+        if let Err(stop) = flush(&mut node, transport, store, board).await {
+            return tell_stop(stop, board);
+        }
+        let deadline =
+            node.deadline().map_or(duties.next(), |at| duties.next().min(Instant::from_micros(at.as_micros())));
+        match select(transport.receive(&mut buffer), Timer::at(deadline)).await {
+            Either::First(bytes) => node.handle(now(), Input::Frame { bytes, quality: QUALITY_UNKNOWN }),
+            Either::Second(()) => {} // what is due is found out below
+        }
+        // Looked at after frames too: a flood of them must not hide that time passes.
+        if node.deadline().is_some_and(|deadline| deadline <= now()) {
+            node.handle(now(), Input::Timeout);
+        }
+        if duties.perform(board) {
+            board.tell(&Report::Status(status(&node, transport, board)));
+        }
+    }
+}
+
+/// The node as it comes up with what it finds in its store.
+fn boot<E: Election, const N: usize>(
+    start: Start<E>,
+    store: &Store<impl Memory>,
+    board: &mut impl Board,
+) -> Result<Node<E, NoMutex, N>, ConfigError> {
+    let Start { page, election, entropy } = start;
+    let config = Config {
+        me: NodeId(page.id),
+        key: Key::new(page.key.0),
+        hops: page.hops.max(1),
+        may_lead: !page.has(options::NEVER_LEADS),
+        timing: if page.has(options::LAN) { Timing::LAN } else { Timing::RADIO },
+    };
+    let (past, records) = match load(store) {
+        Some(records) => (Past::Kept, Some(records)),
+        None if page.has(options::FACTORY) => (Past::New, Some(Records::FACTORY)),
+        None => (Past::Lost, None),
+    };
+    board.tell(&Report::Starting { node: config.me, capacity: capacity(&page).get(), records: past });
+    let seed = mix(&[page.seed, entropy, records.map_or(0, |kept| u64::from(kept.incarnation))]);
+    Node::new(config, Boot { records, seed }, now(), election, NoMutex)
+}
+
+/// What the store holds, if that is records.
+fn load(store: &Store<impl Memory>) -> Option<Records> {
+    let mut buffer = [0; RECORD_BYTES_MAX];
+    store.load(&mut buffer)?.try_into().ok().map(Records::from_bytes)
+}
+
+fn capacity(page: &Page) -> Capacity {
+    u16::try_from(page.capacity).map_or(Capacity::MAX, Capacity::new)
+}
+
+/// One seed out of several numbers, each of which changes all of it.
+fn mix(numbers: &[u64]) -> u64 {
+    numbers.iter().fold(0, |mixed, number| {
+        let mut dice = Dice::new(mixed ^ number);
+        u64::from(dice.throw()) << 32 | u64::from(dice.throw())
+    })
+}
+
+/// Stores, sends and tells until the node wants nothing more.
+async fn flush<E: Election, const N: usize>(
+    node: &mut Node<E, NoMutex, N>,
+    transport: &mut impl Transport,
+    store: &mut Store<impl Memory>,
+    board: &mut impl Board,
+) -> Result<(), Stop> {
+    let mut buffer = [0; FRAME_MAX];
+    loop {
+        if let Some(records) = node.poll_persist() {
+            store.save(&records.to_bytes()).map_err(|_| Stop::Unstored)?;
+            board.tell(&Report::Stored(records));
+        } else if let Some(frame) = node.poll_transmit(now(), &mut buffer) {
+            transport.broadcast(frame).await;
+        } else {
+            match node.poll_notice() {
+                Some(Notice::Election(notice)) => board.tell(&notice.into()),
+                Some(Notice::Mutex(never)) => match never {},
+                Some(Notice::Halted(halt)) => return Err(Stop::Halted(halt)),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+fn tell_stop(stop: Stop, board: &mut impl Board) -> Stop {
+    board.tell(&Report::Stopped(stop.reason()));
+    stop
+}
+
+fn status<E: Election, const N: usize>(
+    node: &Node<E, NoMutex, N>,
+    transport: &impl Transport,
+    board: &impl Board,
+) -> Status {
+    let (counted, driver) = (transport.counters(), board.driver());
+    let unsendable = [counted.send_too_long, counted.send_no_link, counted.send_busy, counted.send_refused];
+    let refused = counted.receive_empty.saturating_add(counted.receive_too_long);
+    Status {
+        neighbours: u32::try_from(node.neighbours().count()).unwrap_or(u32::MAX),
+        sent: counted.sent,
+        received: counted.received,
+        unsendable: unsendable.into_iter().fold(0, u32::saturating_add),
+        refused,
+        unclaimed: driver.received.saturating_sub(counted.received.saturating_add(refused)),
+        driver: driver.lost,
+        dropped: *node.counters(),
+    }
+}
+
+/// The protocol's time: microseconds since the board started.
+fn now() -> protocol::Instant {
+    protocol::Instant::from_micros(Instant::now().as_micros())
+}
+
+/// What the loop has to do besides running the node.
+struct Duties {
+    feed_at: Instant,
+    well_at: Option<Instant>,
+    status_at: Instant,
+    status_period: Duration,
+}
+
+impl Duties {
+    fn new(page: &Page) -> Self {
+        let status_period =
+            if page.period_ms == 0 { STATUS_PERIOD } else { Duration::from_millis(page.period_ms.into()) };
+        let now = Instant::now();
+        Self { feed_at: now, well_at: now.checked_add(WELL_AFTER), status_at: later(now, status_period), status_period }
+    }
+
+    /// When the next of them is due.
+    fn next(&self) -> Instant {
+        let soon = self.feed_at.min(self.status_at);
+        self.well_at.map_or(soon, |at| at.min(soon))
+    }
+
+    /// Does what is due; whether a status is.
+    fn perform(&mut self, board: &mut impl Board) -> bool {
+        let now = Instant::now();
+        if self.feed_at <= now {
+            board.feed();
+            self.feed_at = later(now, FEED_PERIOD);
+        }
+        if self.well_at.is_some_and(|at| at <= now) {
+            self.well_at = None;
+            board.well();
+        }
+        let due = self.status_at <= now;
+        if due {
+            self.status_at = later(now, self.status_period);
+        }
+        due
+    }
+}
+
+fn later(now: Instant, span: Duration) -> Instant {
+    now.checked_add(span).unwrap_or(Instant::MAX)
+}

@@ -1,0 +1,242 @@
+//! The config page: what makes one image many boards.
+//!
+//! Every board of a kind runs the same image; what tells it apart is one page of memory that a loader writes beside
+//! the code. All numbers are little-endian:
+//!
+//! | offset | bytes | field |
+//! | ---: | ---: | --- |
+//! | 0 | 4 | magic: the letters `CNCV` |
+//! | 4 | 2 | version of this layout: 1 |
+//! | 6 | 2 | UDP port, not 0 |
+//! | 8 | 4 | id of the node |
+//! | 12 | 4 | capacity of the node |
+//! | 16 | 4 | options, a bit set: see [`options`] |
+//! | 20 | 4 | period between two reports in milliseconds, 0 for the default |
+//! | 24 | 8 | seed for random choices |
+//! | 32 | 16 | key shared by the network |
+//! | 48 | 1 | hops the link may take, 0 for 1 |
+//! | 49 | 11 | reserved: written as 0, not read |
+//! | 60 | 4 | CRC-32 of bytes 0 to 59, as in [`crate::crc`] |
+
+use crate::crc;
+use core::fmt;
+
+/// Bytes of a page that carry meaning; the rest of its memory is not read.
+pub const PAGE_BYTES: usize = 64;
+
+/// What the first four bytes of every page are.
+pub const MAGIC: [u8; 4] = *b"CNCV";
+
+/// The layout this module reads and writes.
+pub const VERSION: u16 = 1;
+
+const SUMMED_BYTES: usize = PAGE_BYTES - 4;
+
+/// What the bits of [`Page::options`] mean. Boards ignore bits they do not know.
+pub mod options {
+    /// The board has never run: where it finds no record, it may begin at the beginning. Without this bit, a board
+    /// without a record has lost it.
+    pub const FACTORY: u32 = 1 << 0;
+    /// The node never leads.
+    pub const NEVER_LEADS: u32 = 1 << 1;
+    /// The network is a LAN, where everybody hears everybody, and not a radio channel.
+    pub const LAN: u32 = 1 << 2;
+    /// For tests: once well, the board hangs, and its watchdog has to find out.
+    pub const HANG: u32 = 1 << 30;
+    /// For tests: once well, the board panics.
+    pub const PANIC: u32 = 1 << 31;
+}
+
+/// A key shared by the network. It never shows itself in a log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Secret(pub [u8; 16]);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secret(..)")
+    }
+}
+
+/// What a board knows of itself before it has heard anyone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Who this node is.
+    pub id: u32,
+    /// How well it would serve as a leader.
+    pub capacity: u32,
+    /// Bits, see [`options`].
+    pub options: u32,
+    /// The UDP port all nodes share; never 0.
+    pub port: u16,
+    /// How often the board reports what it counted; 0 leaves the choice to it.
+    pub period_ms: u32,
+    /// Where random choices start. Two boards should not share it.
+    pub seed: u64,
+    /// What frames are authenticated with.
+    pub key: Secret,
+    /// Over how many hops the link carries; 0 is as good as 1.
+    pub hops: u8,
+}
+
+/// Why bytes are no config page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum PageError {
+    /// The magic is another: most likely no page was ever loaded.
+    Magic([u8; 4]),
+    /// A layout this image does not know.
+    Version(u16),
+    /// The checksum does not fit the bytes.
+    Checksum {
+        /// What the page says.
+        stored: u32,
+        /// What its bytes give.
+        computed: u32,
+    },
+    /// Port 0 cannot be listened on.
+    Port,
+}
+
+impl Page {
+    /// Whether an option is on.
+    #[must_use]
+    pub const fn has(&self, option: u32) -> bool {
+        self.options & option != 0
+    }
+
+    /// Reads a page, and believes nothing in it before the checksum fits.
+    ///
+    /// # Errors
+    /// When the bytes are not a page of this version, or are damaged.
+    pub fn decode(bytes: &[u8; PAGE_BYTES]) -> Result<Self, PageError> {
+        let mut reader = Reader(bytes);
+        let magic = reader.take();
+        let version = u16::from_le_bytes(reader.take());
+        let page = Self {
+            port: u16::from_le_bytes(reader.take()),
+            id: u32::from_le_bytes(reader.take()),
+            capacity: u32::from_le_bytes(reader.take()),
+            options: u32::from_le_bytes(reader.take()),
+            period_ms: u32::from_le_bytes(reader.take()),
+            seed: u64::from_le_bytes(reader.take()),
+            key: Secret(reader.take()),
+            hops: u8::from_le_bytes(reader.take()),
+        };
+        let _reserved: [u8; 11] = reader.take();
+        let stored = u32::from_le_bytes(reader.take());
+
+        let (summed, _) = bytes.split_at(SUMMED_BYTES);
+        let computed = crc::checksum(summed);
+        if magic != MAGIC {
+            Err(PageError::Magic(magic))
+        } else if version != VERSION {
+            Err(PageError::Version(version))
+        } else if stored != computed {
+            Err(PageError::Checksum { stored, computed })
+        } else if page.port == 0 {
+            Err(PageError::Port)
+        } else {
+            Ok(page)
+        }
+    }
+
+    /// Writes a page, for whoever prepares a board.
+    #[must_use]
+    pub fn encode(&self) -> [u8; PAGE_BYTES] {
+        let mut bytes = [0; PAGE_BYTES];
+        let (summed, sum) = bytes.split_at_mut(SUMMED_BYTES);
+        let fields: [&[u8]; 10] = [
+            &MAGIC,
+            &VERSION.to_le_bytes(),
+            &self.port.to_le_bytes(),
+            &self.id.to_le_bytes(),
+            &self.capacity.to_le_bytes(),
+            &self.options.to_le_bytes(),
+            &self.period_ms.to_le_bytes(),
+            &self.seed.to_le_bytes(),
+            &self.key.0,
+            &[self.hops],
+        ];
+        for (place, &byte) in summed.iter_mut().zip(fields.into_iter().flatten()) {
+            *place = byte;
+        }
+        sum.copy_from_slice(&crc::checksum(summed).to_le_bytes());
+        bytes
+    }
+}
+
+/// Takes fields off the front of a page.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    /// The next field; zeros past the end, which the layout never reaches.
+    fn take<const BYTES: usize>(&mut self) -> [u8; BYTES] {
+        match self.0.split_first_chunk() {
+            Some((field, rest)) => {
+                self.0 = rest;
+                *field
+            }
+            None => [0; BYTES],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE_BYTES, Page, PageError, Secret};
+    use std::format;
+
+    const PAGE: Page = Page {
+        id: 7,
+        capacity: 0x0102_0304,
+        options: 5,
+        port: 47_800,
+        period_ms: 1_000,
+        seed: 0x1122_3344_5566_7788,
+        key: Secret(*b"sixteen letters!"),
+        hops: 3,
+    };
+
+    /// The bytes as another program would write them: they must never change under version 1.
+    #[rustfmt::skip]
+    const GOLDEN: [u8; PAGE_BYTES] = [
+        b'C', b'N', b'C', b'V', 1, 0, 0xb8, 0xba,
+        7, 0, 0, 0, 4, 3, 2, 1,
+        5, 0, 0, 0, 0xe8, 3, 0, 0,
+        0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+        b's', b'i', b'x', b't', b'e', b'e', b'n', b' ', b'l', b'e', b't', b't', b'e', b'r', b's', b'!',
+        3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0xd3, 0xd3, 0xc1, 0xc1,
+    ];
+
+    #[test]
+    fn a_page_has_the_written_layout() {
+        assert_eq!(PAGE.encode(), GOLDEN);
+        assert_eq!(Page::decode(&GOLDEN), Ok(PAGE));
+    }
+
+    #[test]
+    fn any_flipped_bit_is_refused() {
+        for bit in 0..PAGE_BYTES * 8 {
+            let mut bytes = PAGE.encode();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(Page::decode(&bytes).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn blank_memory_is_no_page() {
+        assert_eq!(Page::decode(&[0; PAGE_BYTES]), Err(PageError::Magic([0; 4])));
+        assert_eq!(Page::decode(&[0xff; PAGE_BYTES]), Err(PageError::Magic([0xff; 4])));
+    }
+
+    #[test]
+    fn port_zero_is_refused() {
+        assert_eq!(Page::decode(&Page { port: 0, ..PAGE }.encode()), Err(PageError::Port));
+    }
+
+    #[test]
+    fn the_key_stays_out_of_logs() {
+        assert!(format!("{PAGE:?}").contains("Secret(..)"));
+    }
+}
