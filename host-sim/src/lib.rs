@@ -20,6 +20,7 @@ pub mod frames;
 #[cfg(test)]
 mod gossip;
 pub mod machine;
+pub mod map;
 pub mod measure;
 pub mod mobility;
 pub mod network;
@@ -28,6 +29,9 @@ pub mod queue;
 pub mod random;
 pub mod run;
 pub mod scenario;
+pub mod story;
+#[cfg(unix)]
+pub mod swarm;
 pub mod topology;
 pub mod trace;
 pub mod watch;

@@ -9,20 +9,41 @@ use std::process::ExitCode;
 
 /// A swarm of microcontrollers that agrees, simulated.
 #[derive(Parser)]
-#[command(name = "conclave", version)]
+#[command(name = "conclave", version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    #[command(flatten)]
+    demo: command::demo::DemoArgs,
 }
 
 #[derive(Subcommand)]
 enum Command {
+    /// Tells an election on a small radio network (runs without a command, too).
+    Demo(command::demo::DemoArgs),
     /// Runs a scenario, once or over many seeds.
     Run(command::run::RunArgs),
+    /// Boots emulated boards with the real firmware and tells their election.
+    #[cfg(unix)]
+    Swarm(command::swarm::SwarmArgs),
+    /// Makes this desktop a node of a real network.
+    #[cfg(unix)]
+    Node(command::node::NodeArgs),
+    /// Shows what takes how much of a board's flash and RAM.
+    #[cfg(unix)]
+    Sizes(command::sizes::SizesArgs),
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
+    let Cli { command, demo } = Cli::parse();
+    match command.unwrap_or(Command::Demo(demo)) {
+        Command::Demo(args) => command::demo::run(&args),
         Command::Run(args) => command::run::run(&args),
+        #[cfg(unix)]
+        Command::Swarm(args) => command::swarm::run(&args),
+        #[cfg(unix)]
+        Command::Node(args) => command::node::run(&args),
+        #[cfg(unix)]
+        Command::Sizes(args) => command::sizes::run(&args),
     }
 }

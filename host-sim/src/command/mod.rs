@@ -1,3 +1,21 @@
 //! The commands, one file each.
 
+pub(crate) mod demo;
+#[cfg(unix)]
+pub(crate) mod node;
 pub(crate) mod run;
+#[cfg(unix)]
+pub(crate) mod sizes;
+#[cfg(unix)]
+pub(crate) mod swarm;
+
+/// Becomes true when the user wants us to end: an interrupt at the terminal, a polite request, a closed window.
+#[cfg(unix)]
+pub(crate) fn interrupts() -> std::io::Result<std::sync::Arc<std::sync::atomic::AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let interrupted = std::sync::Arc::default();
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, std::sync::Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}

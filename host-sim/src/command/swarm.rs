@@ -1,0 +1,134 @@
+//! `conclave swarm`: real firmware on emulated boards.
+
+use clap::Args;
+use host_sim::story::Story;
+use host_sim::swarm::{self, Image, NODES_MAX, Options, Report, SwarmError, setup};
+use host_sim::{Scenario, TraceEvent};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+/// What a shell calls a program that was interrupted.
+const EXIT_INTERRUPTED: u8 = 130;
+
+/// What `conclave swarm` is given.
+#[derive(Args)]
+pub(crate) struct SwarmArgs {
+    /// How many nodes there are.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
+    nodes: u32,
+    /// How many of them, the last ones, are processes of this desktop instead of boards.
+    #[arg(long, default_value_t = 0)]
+    desktops: u32,
+    /// Run this scenario instead of the built-in story.
+    #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
+    scenario: Option<PathBuf>,
+    /// The seed of capacities, places, losses and chance.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+enum Failure {
+    /// The input or the system does not let us.
+    Bad(String),
+    Interrupted,
+}
+
+/// Runs; 0 if everything held, 1 if something did not, 2 for bad input or a system without what is needed.
+pub(crate) fn run(args: &SwarmArgs) -> ExitCode {
+    match report(args) {
+        Ok(report) => {
+            let shown = if args.json { show_json(&report) } else { show(&report) };
+            match shown {
+                Ok(()) if report.violations.is_empty() => ExitCode::SUCCESS,
+                Ok(()) | Err(_) => ExitCode::FAILURE,
+            }
+        }
+        Err(Failure::Bad(text)) => {
+            eprintln!("{text}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Interrupted) => {
+            eprintln!("interrupted; every board is switched off");
+            ExitCode::from(EXIT_INTERRUPTED)
+        }
+    }
+}
+
+fn report(args: &SwarmArgs) -> Result<Report, Failure> {
+    let bad = |error: &dyn std::fmt::Display| Failure::Bad(error.to_string());
+    let interrupted = super::interrupts().map_err(|error| bad(&error))?;
+    let scenario = match &args.scenario {
+        Some(file) => Scenario::load(file).map_err(|error| bad(&error))?,
+        None => swarm::default_scenario(args.nodes),
+    };
+    swarm::check(&scenario).map_err(|error| bad(&error))?;
+    let image = build().map_err(|text| {
+        // What was being run was interrupted as well, and failed.
+        if interrupted.load(Ordering::Relaxed) { Failure::Interrupted } else { Failure::Bad(text) }
+    })?;
+    let options = Options {
+        image,
+        desktop: std::env::current_exe().map_err(|error| bad(&error))?,
+        desktops: args.desktops.min(scenario.nodes),
+        board_options: 0,
+        replay: replay(args),
+    };
+    eprintln!("switching on; boards: {}, desktop nodes: {}", scenario.nodes - options.desktops, options.desktops);
+    let mut story = Story::new(scenario.nodes);
+    let mut tell = |event: &TraceEvent| {
+        if let Some(line) = story.line(event).filter(|_| !args.json) {
+            let _ = writeln!(std::io::stdout(), "{line}"); // whoever closed it does not want to read on
+        }
+    };
+    swarm::run(&scenario, args.seed, &options, &mut tell, |_, _| {}, &interrupted).map_err(|error| match error {
+        SwarmError::Interrupted => Failure::Interrupted,
+        SwarmError::Scenario(_) | SwarmError::Device(_) | SwarmError::Ended(_) => Failure::Bad(error.to_string()),
+    })
+}
+
+fn build() -> Result<Image, String> {
+    let toolchain = setup::prepare(|command| eprintln!("setting up: {command}"))?;
+    eprintln!("building the firmware");
+    Image::build(toolchain)
+}
+
+fn replay(args: &SwarmArgs) -> String {
+    let what = args
+        .scenario
+        .as_ref()
+        .map_or_else(|| format!("--nodes {}", args.nodes), |file| format!("--scenario {}", file.display()));
+    format!("conclave swarm {what} --seed {}", args.seed)
+}
+
+fn show_json(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, report)?;
+    writeln!(out)
+}
+
+fn show(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let leader = report.leader.map_or_else(|| "nobody leads".to_owned(), |leader| format!("node {leader} leads"));
+    let verdict = if report.leader_is_best {
+        "of all that are up and in reach the best leads, and everybody knows"
+    } else {
+        "but NOT all that are up agree that the best in reach leads"
+    };
+    writeln!(out, "\n{leader}: {verdict}")?;
+    for (name, measure) in &report.measures {
+        let name = name.trim_end_matches("_us");
+        let [p50, max] = [measure.p50, measure.max].map(|micros| micros as f64 / 1e6);
+        writeln!(out, "  {name:<24} {p50:>8.3} s (half), {max:>8.3} s (longest of {})", measure.count)?;
+    }
+    for violation in &report.violations {
+        let seconds = violation.time as f64 / 1e6;
+        writeln!(out, "\nVIOLATION {} at {seconds:.3} s: {}", violation.checker, violation.text)?;
+        writeln!(out, "  again: {}", violation.command)?;
+    }
+    Ok(())
+}

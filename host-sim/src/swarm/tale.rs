@@ -1,0 +1,134 @@
+//! The scenarios a swarm can run: any that boards can, and one of its own.
+
+use super::SwarmError;
+use crate::scenario::{Action, CapacityPlan, Scenario};
+use protocol::Timing;
+
+/// The most boards a swarm can have: each has room for as many neighbours, less itself.
+pub const NODES_MAX: u32 = 32;
+
+/// The election that the image runs.
+const ELECTION: &str = "wireless";
+
+/// Fewer boards than these are not worth cutting in two: with the leader gone, at most one would be left on each side.
+const CUT_NODES_MIN: u32 = 4;
+
+/// The story told where no other is asked for: boards start and elect the best, it fails and the next takes over, the
+/// network is cut in two and joined again.
+///
+/// # Panics
+/// Never: the text below is a scenario.
+#[must_use]
+pub fn default_scenario(nodes: u32) -> Scenario {
+    let cut = r#"
+            [[faults]]
+            at = "16s"
+            do = "partition"
+            cut = "left-right"
+            for = "9s"
+    "#;
+    let (duration, cut) = if nodes < CUT_NODES_MIN { ("16s", "") } else { ("34s", cut) };
+    let text = format!(
+        r#"
+            name = "swarm"
+            about = "Boards start and elect the best; it fails; the network is cut in two and joined again."
+            nodes = {nodes}
+            duration = "{duration}"
+            calm = "6s"
+            hops = 4
+
+            [topology]
+            shape = "grid"
+
+            [[faults]]
+            at = "8s"
+            do = "crash"
+            node = "leader"
+            {cut}
+        "#
+    );
+    Scenario::parse("swarm", &text).expect("the story is a scenario")
+}
+
+/// Refuses a scenario that boards cannot run, in one sentence.
+///
+/// # Errors
+/// What the boards cannot do.
+pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
+    let refuse = |text: &str| Err(SwarmError::Scenario(format!("{}: {text}.", scenario.file)));
+    if scenario.nodes > NODES_MAX {
+        return refuse(&format!("{} boards are too many: a swarm has at most {NODES_MAX}", scenario.nodes));
+    }
+    if scenario.election != ELECTION {
+        return refuse(&format!("the image runs the election \"{ELECTION}\" and no other"));
+    }
+    if ![Timing::RADIO, Timing::LAN].contains(&scenario.timing) {
+        return refuse("boards know the timings \"radio\" and \"lan\" as they are, without changes");
+    }
+    let CapacityPlan { noise, .. } = scenario.capacity;
+    if noise > 0.0 {
+        return refuse("a board's capacity is given by its config page and has no noise");
+    }
+    if scenario.drift_ppm > 0 {
+        return refuse("the clocks of emulated boards do not drift");
+    }
+    for step in &scenario.faults {
+        match step.action {
+            Action::Capacity { .. } => {
+                return refuse("a board's capacity is given by its config page and does not change");
+            }
+            Action::Yield(_) | Action::Call(_) => {
+                return refuse("nobody can ask a board for an election or a hand-over");
+            }
+            Action::Crash(_)
+            | Action::Restart { .. }
+            | Action::Pause { .. }
+            | Action::Resume(_)
+            | Action::Partition(_)
+            | Action::Heal
+            | Action::Loss(_)
+            | Action::Burst(_)
+            | Action::Duplicate(_)
+            | Action::Reorder(..)
+            | Action::Delay(..)
+            | Action::Corrupt(_)
+            | Action::OneWay { .. }
+            | Action::BothWays => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(more: &str) -> String {
+        let text = format!("name = \"x\"\nnodes = 5\nduration = \"10s\"\n{more}\n[topology]\nshape = \"complete\"\n");
+        let scenario = Scenario::parse("x.toml", &text).unwrap();
+        check(&scenario).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
+    }
+
+    #[test]
+    fn the_story_can_be_told_with_any_number_of_boards() {
+        for nodes in 1..=NODES_MAX {
+            let scenario = default_scenario(nodes);
+            assert!(check(&scenario).is_ok());
+            let outcome = crate::run::run::<crate::Peer>(&scenario, 1, &mut ());
+            assert_eq!(outcome.findings, [], "{nodes} simulated nodes");
+        }
+    }
+
+    #[test]
+    fn what_boards_cannot_do_is_refused_in_one_sentence() {
+        assert_eq!(refusal(""), "fine");
+        assert_eq!(
+            refusal("election = \"wireless-flat\""),
+            "x.toml: the image runs the election \"wireless\" and no other."
+        );
+        assert_eq!(refusal("drift_ppm = 20"), "x.toml: the clocks of emulated boards do not drift.");
+        assert!(refusal("capacity = { noise = \"5%\" }").contains("no noise"));
+        assert!(refusal("timing = { settle = \"700ms\" }").contains("without changes"));
+        assert!(refusal("faults = [{ at = \"1s\", do = \"yield\", node = \"leader\" }]").contains("hand-over"));
+    }
+}

@@ -1,0 +1,119 @@
+//! What the tests need to run a swarm and to look at what came of it.
+
+use firmware::report::{Past, Report as Line};
+use host_sim::swarm::{self, Entry, Image, NodeReport, Options, Rack, Report, setup};
+use host_sim::{Peer, Scenario, World};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// How many swarms run at once.
+const SWARMS_MAX: u32 = 2;
+
+pub(crate) fn image() -> Option<Image> {
+    static IMAGE: OnceLock<Result<Image, String>> = OnceLock::new();
+    let image =
+        IMAGE.get_or_init(|| setup::prepare(|command| eprintln!("setting up: {command}")).and_then(Image::build));
+    match image {
+        Ok(image) => Some(image.clone()),
+        Err(error) => {
+            assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "no boards in CI: {error}");
+            eprintln!("\n*** SKIPPED, NOTHING IS TESTED: {error} ***\n");
+            None
+        }
+    }
+}
+
+/// A turn to run a swarm.
+pub(crate) struct Turn;
+
+fn turns() -> (MutexGuard<'static, u32>, &'static Condvar) {
+    static TAKEN: Mutex<u32> = Mutex::new(0);
+    static FREE: Condvar = Condvar::new();
+    (TAKEN.lock().unwrap_or_else(PoisonError::into_inner), &FREE)
+}
+
+impl Turn {
+    pub(crate) fn take() -> Self {
+        let (taken, free) = turns();
+        let mut taken = free.wait_while(taken, |taken| *taken >= SWARMS_MAX).unwrap_or_else(PoisonError::into_inner);
+        *taken += 1;
+        Self
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let (mut taken, free) = turns();
+        *taken -= 1;
+        free.notify_one();
+    }
+}
+
+pub(crate) fn scenario(text: &str) -> Scenario {
+    Scenario::parse("test.toml", text).unwrap()
+}
+
+pub(crate) fn conclave() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_conclave"))
+}
+
+/// Runs a scenario on boards; `None` where there are none.
+pub(crate) fn run_with(
+    scenario: &Scenario,
+    change: impl FnOnce(&mut Options),
+    meanwhile: impl FnMut(u64, &Rack),
+) -> Option<Report> {
+    let image = image()?;
+    let mut options =
+        Options { image, desktop: conclave(), desktops: 0, board_options: 0, replay: "cargo test".to_owned() };
+    change(&mut options);
+    let _turn = Turn::take();
+    let report = swarm::run(scenario, 1, &options, &mut (), meanwhile, &AtomicBool::new(false));
+    Some(report.unwrap_or_else(|error| panic!("{error}")))
+}
+
+pub(crate) fn run(scenario: &Scenario) -> Option<Report> {
+    run_with(scenario, |_| {}, |_, _| {})
+}
+
+pub(crate) fn assert_nothing_found(report: &Report) {
+    assert!(report.violations.is_empty(), "{:#?}", report.violations);
+}
+
+/// Whom the simulator has lead the same scenario.
+pub(crate) fn simulated_leader(scenario: &Scenario) -> Option<u32> {
+    let mut world = World::<Peer>::new(scenario, 1);
+    world.run_until(scenario.duration, &mut ());
+    world.leader()
+}
+
+/// The lines of each life of a node.
+pub(crate) fn lives(node: &NodeReport) -> Vec<&[Entry]> {
+    let starts = |entry: &Entry| matches!(entry.report(), Some(Line::Starting { .. }));
+    let first = node.diary.iter().position(starts).unwrap_or(node.diary.len());
+    node.diary[first..].chunk_by(|_, next| !starts(next)).collect()
+}
+
+pub(crate) fn past(life: &[Entry]) -> Option<Past> {
+    life.iter().find_map(|entry| match entry.report() {
+        Some(Line::Starting { records, .. }) => Some(records),
+        _ => None, // every other line is about something else
+    })
+}
+
+pub(crate) fn incarnation(life: &[Entry]) -> Option<u32> {
+    life.iter().find_map(|entry| match entry.report() {
+        Some(Line::Stored(records)) => Some(records.incarnation),
+        _ => None, // every other line is about something else
+    })
+}
+
+/// The numbers of the terms a node acted under, in order.
+pub(crate) fn terms(life: &[Entry]) -> Vec<u32> {
+    let term = |entry: &Entry| match entry.report() {
+        Some(Line::Leading { term } | Line::Following { term, .. }) => Some(term.number),
+        _ => None, // every other line is about something else
+    };
+    life.iter().filter_map(term).collect()
+}
