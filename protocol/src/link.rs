@@ -12,6 +12,9 @@
 //! room a letter needs, is dropped: it was no promise. A letter that finds none stops the node: it was one. So that
 //! answers find room, a node takes no letter in while there is room for fewer than [`ANSWERS_MAX`] of its own: the
 //! writer gets no receipt and comes again.
+//!
+//! A letter to a neighbour is given up after a few rounds. A letter to a member of the group never is, and nothing tells
+//! the link yet that a member is gone for good: a node that goes on writing to it stops in the end.
 
 use crate::algorithm::Scope;
 use crate::clock::Stamp;
