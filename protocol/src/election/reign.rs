@@ -460,6 +460,11 @@ impl Default for Reign {
     }
 }
 
+/// When to rise: as planned already, or `wait` from now; never, where there is no reason to wait for it.
+pub(super) fn plan(now: Instant, planned: Option<Instant>, wait: Option<Span>) -> Option<Instant> {
+    wait.map(|wait| planned.unwrap_or_else(|| now.after(wait)))
+}
+
 /// How old news are that are good until `until`, in 1/255 of the lease.
 ///
 /// Rounded down: a hop takes less than a 255th, and rounding up would age news by the hops they took.

@@ -32,7 +32,7 @@
 //!   need not ask anybody: whoever is better still will say so in turn.
 
 use super::podium::Podium;
-use super::reign::{Office, Reign, Word};
+use super::reign::{self, Office, Reign, Word};
 use super::{Command, Election, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::capacity::{Capacity, Standing};
@@ -320,11 +320,7 @@ impl Wireless {
         }
         let wait = self.reason(cx);
         if let Phase::Resting { start } = &mut self.phase {
-            *start = match (wait, *start) {
-                (None, _) => None,
-                (Some(_), Some(at)) => Some(at),
-                (Some(wait), None) => Some(cx.now.after(wait)),
-            };
+            *start = reign::plan(cx.now, *start, wait);
         }
     }
 

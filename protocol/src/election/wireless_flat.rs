@@ -21,7 +21,7 @@
 //! with it; without them a crashed leader would be led on by for ever.
 
 use super::podium::Podium;
-use super::reign::{Office, Reign, Word};
+use super::reign::{self, Office, Reign, Word};
 use super::{Command, Election, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::capacity::Standing;
@@ -195,11 +195,7 @@ impl WirelessFlat {
             Some(_) => cx.standing.filter(|&me| self.reign.is_bettered_by(me)).map(|_| timing.hold.plus(delay)),
         };
         if let Phase::Resting { start } = &mut self.phase {
-            *start = match (wait, *start) {
-                (None, _) => None,
-                (Some(_), Some(at)) => Some(at),
-                (Some(wait), None) => Some(cx.now.after(wait)),
-            };
+            *start = reign::plan(cx.now, *start, wait);
         }
     }
 }
