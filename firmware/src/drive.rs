@@ -187,7 +187,7 @@ async fn flush<E: Election, const N: usize>(
         } else {
             match node.poll_notice() {
                 Some(Notice::Election(notice)) => board.tell(&notice.into()),
-                Some(Notice::Mutex(never)) => match never {},
+                Some(Notice::Mutex(_)) => {} // a node without locks asks for none
                 Some(Notice::Halted(halt)) => return Err(Stop::Halted(halt)),
                 None => return Ok(()),
             }

@@ -94,13 +94,15 @@ impl Machine for Peer {
     }
 
     fn poll_news(&mut self) -> Option<News> {
-        self.0.poll_notice().map(|notice| match notice {
-            Notice::Election(election::Notice::Gained { term }) => News::Leads(term),
-            Notice::Election(election::Notice::Following { leader, term }) => News::Follows(leader, term),
-            Notice::Election(election::Notice::Leaderless) => News::Leaderless,
-            Notice::Mutex(never) => match never {},
-            Notice::Halted(halt) => News::Halted(word(halt)),
-        })
+        loop {
+            return Some(match self.0.poll_notice()? {
+                Notice::Election(election::Notice::Gained { term }) => News::Leads(term),
+                Notice::Election(election::Notice::Following { leader, term }) => News::Follows(leader, term),
+                Notice::Election(election::Notice::Leaderless) => News::Leaderless,
+                Notice::Mutex(_) => continue, // a node without locks asks for none
+                Notice::Halted(halt) => News::Halted(word(halt)),
+            });
+        }
     }
 
     fn deadline(&self) -> Option<Instant> {

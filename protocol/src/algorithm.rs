@@ -42,6 +42,8 @@ pub enum Scope {
     Neighbours,
     /// The configured group, the same at every node.
     Group,
+    /// Nobody: it speaks to no one.
+    Nobody,
 }
 
 /// What a node knows when it takes a step.
@@ -59,6 +61,15 @@ pub struct Context<'a> {
     pub roster: RosterView<'a>,
     /// The others the algorithm may speak to: links known to work both ways, or the members of the group.
     pub peers: NodeSet,
+    /// Those of them that are believed to be up. Belief, not knowledge: a silent peer may only be slow.
+    pub up: NodeSet,
+    /// Those of them whose frames arrive without being passed on.
+    pub near: NodeSet,
+    /// Those of them that would lead better than this node, as far as they have told.
+    pub better: NodeSet,
+    /// Everybody who counts, this node included: what must agree before a lock is entered. Only a leader with a majority
+    /// behind it takes a member out of the view, or back in.
+    pub view: NodeSet,
     /// The stamp of this step, above every stamp heard.
     pub stamp: Stamp,
     /// A number nobody can foresee, new in every step.
@@ -92,8 +103,13 @@ pub enum Input<M, C> {
 pub enum Fact {
     /// These peers can be spoken to from now on.
     PeerUp(NodeSet),
-    /// These peers cannot be spoken to any more, as far as is known.
+    /// These peers cannot be spoken to any more, as far as is known: letters they have not acknowledged are given up.
+    /// If they are only slow they will be up again, and must then be told again whatever still matters.
     PeerDown(NodeSet),
+    /// These peers have started anew: what they knew and promised is gone.
+    PeerReset(NodeSet),
+    /// Other members count than before: see [`Context::view`].
+    View,
     /// The group has this leader.
     Leader {
         /// Who.

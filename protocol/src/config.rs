@@ -42,6 +42,24 @@ pub struct Timing {
     pub retry: Span,
     /// How long a node that lost its records keeps out of every decision.
     pub quarantine: Span,
+    /// The longest a lock is granted for before it has to be renewed.
+    pub lock_lease: Span,
+}
+
+/// By how many percent no two clocks of a group may differ in pace: what one grants for a time it counts longer, what
+/// one is granted it counts shorter.
+const DRIFT_PERCENT: u32 = 3;
+
+/// A span as whoever granted it counts it: no clock of the group ends it later.
+#[must_use]
+pub fn granted(span: Span) -> Span {
+    span.share(DRIFT_PERCENT.saturating_add(100), 100)
+}
+
+/// A span as whoever was granted it counts it, from when it asked: no clock of the group ends it sooner.
+#[must_use]
+pub fn usable(span: Span) -> Span {
+    span.share(100_u32.saturating_sub(DRIFT_PERCENT), 100)
 }
 
 impl Timing {
@@ -63,6 +81,7 @@ impl Timing {
         jitter: Span::from_millis(5),
         retry: Span::from_millis(25),
         quarantine: Span::from_secs(6),
+        lock_lease: Span::from_secs(5),
     };
 
     /// A wired or wireless LAN where everybody hears everybody: frames take no time and do not collide.
@@ -92,6 +111,7 @@ impl Timing {
         jitter: Span::ZERO,
         retry: Span::ZERO,
         quarantine: Span::ZERO,
+        lock_lease: Span::ZERO,
     };
 
     /// Over how long this node and `others` that all want to speak spread themselves.
@@ -122,7 +142,7 @@ impl Timing {
         if self.beats_missed == 0 || self.probes == 0 {
             return Err(ConfigError::NoPatience);
         }
-        if self.quarantine < self.lease() {
+        if self.quarantine < granted(self.lease().max(self.lock_lease)) {
             return Err(ConfigError::ShortQuarantine);
         }
         Ok(self)
@@ -195,7 +215,7 @@ impl core::fmt::Display for ConfigError {
             Self::HelloRange => "hello_max must not be shorter than hello_min",
             Self::NoPatience => "beats_missed and probes must be at least 1",
             Self::ShortQuarantine => {
-                "quarantine must not be shorter than the leader's lease (heartbeat x (beats_missed + 1/4))"
+                "quarantine must outlast the leader's lease (heartbeat x (beats_missed + 1/4)) and lock_lease by 3 %"
             }
             Self::NoHops => "hops must be at least 1",
             Self::LargeGroup => "the group has more members than the node has room for",

@@ -120,7 +120,7 @@ impl Place<'_> {
     fn roster(&self, scope: Scope) -> RosterView<'_> {
         match scope {
             Scope::Neighbours => self.near,
-            Scope::Group => self.group,
+            Scope::Group | Scope::Nobody => self.group,
         }
     }
 
@@ -426,7 +426,7 @@ impl<P> Posted<P> {
         let Some(post) = &mut self.letter else {
             let everyone = match self.scope {
                 Scope::Neighbours => peers,
-                Scope::Group => roster.all().without(roster.set_of(place.me)),
+                Scope::Group | Scope::Nobody => roster.all().without(roster.set_of(place.me)),
             };
             if everyone.without(self.to).is_empty() {
                 self.to = NodeSet::EMPTY;
@@ -441,7 +441,7 @@ impl<P> Posted<P> {
         let name = roster.ids_of(first).next().unwrap_or(place.me);
         let (to, hops, sent) = match self.scope {
             Scope::Neighbours => (To::Node(name), 1, first),
-            Scope::Group => (To::Members(ready), place.hops, ready),
+            Scope::Group | Scope::Nobody => (To::Members(ready), place.hops, ready),
         };
         let Post { number, stamp, attempts, .. } = *post;
         if post.unsent == self.to {

@@ -13,9 +13,9 @@ use crate::clock::{Clock, Stamp, Term};
 use crate::config::{Config, ConfigError, Moment};
 use crate::dice::Dice;
 use crate::election::{self, Election};
-use crate::group::{NodeId, Roster};
+use crate::group::{NodeId, NodeSet, Roster};
 use crate::link::{LETTER_MAX, Link, Place, Receipt, Submit};
-use crate::mutex::Mutex;
+use crate::mutex::{self, Mutex};
 use crate::neighbours::{Hello, Neighbours};
 use crate::records::{INCARNATION_DRAWN, Records};
 use crate::time::{Instant, sooner};
@@ -30,8 +30,8 @@ pub use counters::Counters;
 use payload::Payload;
 pub use types::{Boot, Halt, Input, Notice};
 
-/// How many notices may wait: more than one step of every stage can give.
-const NOTICES_MAX: usize = 2 * algorithm::OUTPUTS_MAX;
+/// How many notices may wait: the host takes them after every input, and no input makes all stages tell at once.
+const NOTICES_MAX: usize = algorithm::OUTPUTS_MAX;
 
 /// When this step is taken: a borrow of one field, where a method would borrow all.
 macro_rules! moment {
@@ -58,12 +58,11 @@ macro_rules! place {
 /// What a stage of `scope` is told about the node: likewise.
 macro_rules! context {
     ($node:expr, $now:expr, $scope:expr) => {{
+        let group = $node.group.view();
         let (roster, peers) = match $scope {
             Scope::Neighbours => ($node.neighbours.roster(), $node.neighbours.two_way()),
-            Scope::Group => {
-                let roster = $node.group.view();
-                (roster, roster.all().without(roster.set_of($node.config.me)))
-            }
+            Scope::Group => (group, group.all().without(group.set_of($node.config.me))),
+            Scope::Nobody => (group, NodeSet::EMPTY),
         };
         let fit = $node.config.may_lead && $node.quarantine.is_none();
         Context {
@@ -73,6 +72,10 @@ macro_rules! context {
             standing: $node.capacity.filter(|_| fit).map(|capacity| Standing { capacity, id: $node.config.me }),
             roster,
             peers,
+            up: peers,
+            near: peers,
+            better: NodeSet::EMPTY,
+            view: group.all(),
             stamp: Stamp($node.clock.reading().0.saturating_add(1)),
             random: $node.dice.throw(),
             timing: &$node.config.timing,
@@ -97,7 +100,7 @@ pub struct Node<E: Election, M: Mutex, const N: usize> {
     link: Link<Payload<E::Message, M::Message>, N>,
     election: E,
     mutex: M,
-    notices: Deque<Notice<M::Notice>, NOTICES_MAX>,
+    notices: Deque<Notice, NOTICES_MAX>,
     counters: Counters,
     halted: Option<Halt>,
 }
@@ -159,7 +162,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     }
 
     /// Takes one step.
-    pub fn handle(&mut self, now: Instant, input: Input<'_, M::Command>) {
+    pub fn handle(&mut self, now: Instant, input: Input<'_>) {
         if self.halted.is_some() {
             return;
         }
@@ -213,7 +216,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     }
 
     /// The next thing to tell the application.
-    pub fn poll_notice(&mut self) -> Option<Notice<M::Notice>> {
+    pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
@@ -292,6 +295,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
                 self.link.receive(&place, receipt);
                 Ok(())
             }
+            Stage::Detector | Stage::Mandate => Err(Reason::NoStage),
             stage @ (Stage::Election | Stage::Mutex) => {
                 let scope = if stage == Stage::Election { self.election.scope() } else { self.mutex.scope() };
                 let (from, stamp) = self.admit(now, &packet, scope)?;
@@ -317,6 +321,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         let known = match scope {
             Scope::Neighbours => self.neighbours.two_way().meets(self.neighbours.roster().set_of(from)),
             Scope::Group => self.group.view().slot_of(from).is_some(),
+            Scope::Nobody => false,
         };
         if !known {
             return Err(Reason::OneWay);
@@ -386,7 +391,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         }
     }
 
-    fn step_mutex(&mut self, now: Instant, input: algorithm::Input<M::Message, M::Command>) {
+    fn step_mutex(&mut self, now: Instant, input: algorithm::Input<M::Message, mutex::Command>) {
         let mut out = Outbox::new();
         let scope = self.mutex.scope();
         let cx = context!(self, now, scope);
@@ -454,7 +459,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         self.records = covered;
     }
 
-    fn tell(&mut self, notice: Notice<M::Notice>) {
+    fn tell(&mut self, notice: Notice) {
         if self.notices.push_back(notice).is_err() {
             self.halt(Halt::Notices);
         }

@@ -190,7 +190,7 @@ impl Desktop<'_> {
             } else {
                 match node.poll_notice() {
                     Some(Notice::Election(notice)) => self.tell(&notice.into())?,
-                    Some(Notice::Mutex(never)) => match never {},
+                    Some(Notice::Mutex(_)) => {} // a node without locks asks for none
                     Some(Notice::Halted(halt)) => {
                         self.tell(&Report::Stopped(&format!("{halt:?}")))?;
                         return Err(End::Halted);

@@ -379,7 +379,7 @@ impl Algorithm for Wireless {
             }
             Input::Fact(Fact::PeerUp(set)) => self.reign.tell(cx, set),
             Input::Fact(Fact::PeerDown(set)) => self.peers_down(cx, set, out),
-            Input::Fact(Fact::Leader { .. } | Fact::NoLeader) => {} // this stage's own conclusions
+            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);

@@ -40,7 +40,7 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
 
     fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
         match kind.stage() {
-            Stage::Neighbours | Stage::Link => None,
+            Stage::Neighbours | Stage::Link | Stage::Detector | Stage::Mandate => None,
             Stage::Election => E::decode(kind, body).map(Self::Election),
             Stage::Mutex => M::decode(kind, body).map(Self::Mutex),
         }

@@ -2,6 +2,7 @@
 
 use crate::capacity::Capacity;
 use crate::election;
+use crate::mutex;
 use crate::records::Records;
 
 /// How a node comes up.
@@ -15,7 +16,7 @@ pub struct Boot {
 
 /// What can happen to a node.
 #[derive(Clone, Copy, Debug)]
-pub enum Input<'a, C> {
+pub enum Input<'a> {
     /// A frame was heard.
     Frame {
         /// Its bytes.
@@ -28,7 +29,7 @@ pub enum Input<'a, C> {
     /// The application asks something of the election.
     Election(election::Command),
     /// The application asks something of the lock.
-    Mutex(C),
+    Mutex(mutex::Command),
     /// The deadline has come.
     Timeout,
 }
@@ -36,11 +37,11 @@ pub enum Input<'a, C> {
 /// What a node tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Notice<M> {
+pub enum Notice {
     /// Of the election.
     Election(election::Notice),
     /// Of the lock.
-    Mutex(M),
+    Mutex(mutex::Notice),
     /// The node has stopped for good: restart it.
     Halted(Halt),
 }

@@ -11,20 +11,59 @@ pub enum Kind {
     Hello = 0,
     /// The link's acknowledgement.
     Receipt = 1,
+    /// The detector's sign of life.
+    Alive = 2,
     /// The diffusing wireless election.
     Wireless = 16,
     /// The flat wireless election.
     WirelessFlat = 17,
     /// The bully election.
     Bully = 18,
+    /// The ring election.
+    Ring = 19,
+    /// The Chang-Roberts election.
+    ChangRoberts = 20,
+    /// The LeLann election.
+    Lelann = 21,
+    /// The leader's mandate.
+    Mandate = 28,
+    /// The central lock server.
+    Central = 32,
+    /// The token ring lock.
+    TokenRing = 33,
+    /// The Lamport lock.
+    Lamport = 34,
     /// The Ricart-Agrawala lock.
-    RicartAgrawala = 32,
+    RicartAgrawala = 35,
+    /// The Maekawa lock.
+    Maekawa = 36,
+    /// The majority voting lock.
+    Voting = 37,
+    /// The tree lock of Raymond.
+    Raymond = 38,
 }
 
 impl Kind {
     /// Every kind there is.
-    pub const ALL: [Self; 6] =
-        [Self::Hello, Self::Receipt, Self::Wireless, Self::WirelessFlat, Self::Bully, Self::RicartAgrawala];
+    pub const ALL: [Self; 17] = [
+        Self::Hello,
+        Self::Receipt,
+        Self::Alive,
+        Self::Wireless,
+        Self::WirelessFlat,
+        Self::Bully,
+        Self::Ring,
+        Self::ChangRoberts,
+        Self::Lelann,
+        Self::Mandate,
+        Self::Central,
+        Self::TokenRing,
+        Self::Lamport,
+        Self::RicartAgrawala,
+        Self::Maekawa,
+        Self::Voting,
+        Self::Raymond,
+    ];
 
     /// The byte on the wire.
     #[must_use]
@@ -32,10 +71,21 @@ impl Kind {
         match self {
             Self::Hello => 0,
             Self::Receipt => 1,
+            Self::Alive => 2,
             Self::Wireless => 16,
             Self::WirelessFlat => 17,
             Self::Bully => 18,
-            Self::RicartAgrawala => 32,
+            Self::Ring => 19,
+            Self::ChangRoberts => 20,
+            Self::Lelann => 21,
+            Self::Mandate => 28,
+            Self::Central => 32,
+            Self::TokenRing => 33,
+            Self::Lamport => 34,
+            Self::RicartAgrawala => 35,
+            Self::Maekawa => 36,
+            Self::Voting => 37,
+            Self::Raymond => 38,
         }
     }
 
@@ -51,8 +101,18 @@ impl Kind {
         match self {
             Self::Hello => Stage::Neighbours,
             Self::Receipt => Stage::Link,
-            Self::Wireless | Self::WirelessFlat | Self::Bully => Stage::Election,
-            Self::RicartAgrawala => Stage::Mutex,
+            Self::Alive => Stage::Detector,
+            Self::Wireless | Self::WirelessFlat | Self::Bully | Self::Ring | Self::ChangRoberts | Self::Lelann => {
+                Stage::Election
+            }
+            Self::Mandate => Stage::Mandate,
+            Self::Central
+            | Self::TokenRing
+            | Self::Lamport
+            | Self::RicartAgrawala
+            | Self::Maekawa
+            | Self::Voting
+            | Self::Raymond => Stage::Mutex,
         }
     }
 
@@ -62,10 +122,21 @@ impl Kind {
         match self {
             Self::Hello => "hello",
             Self::Receipt => "receipt",
+            Self::Alive => "alive",
             Self::Wireless => "wireless",
             Self::WirelessFlat => "wireless-flat",
             Self::Bully => "bully",
+            Self::Ring => "ring",
+            Self::ChangRoberts => "chang-roberts",
+            Self::Lelann => "lelann",
+            Self::Mandate => "mandate",
+            Self::Central => "central",
+            Self::TokenRing => "token-ring",
+            Self::Lamport => "lamport",
             Self::RicartAgrawala => "ricart-agrawala",
+            Self::Maekawa => "maekawa",
+            Self::Voting => "voting",
+            Self::Raymond => "raymond",
         }
     }
 }
@@ -77,8 +148,12 @@ pub enum Stage {
     Neighbours,
     /// What has arrived.
     Link,
-    /// Who leads.
+    /// Who is up.
+    Detector,
+    /// Who was elected.
     Election,
+    /// Who may act as leader.
+    Mandate,
     /// Who holds the lock.
     Mutex,
 }

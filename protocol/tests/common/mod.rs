@@ -31,7 +31,7 @@ pub struct Net<E: Election, M: Mutex> {
     pub now: Instant,
     pub nodes: Vec<Option<Node<E, M, ROOM>>>,
     pub records: Vec<Records>,
-    pub notices: Vec<(Instant, usize, Notice<M::Notice>)>,
+    pub notices: Vec<(Instant, usize, Notice)>,
     pub links: Vec<Vec<bool>>,
     pub frames: u64,
     /// Every frame ever sent, lost or not.
@@ -121,7 +121,7 @@ impl<E: Election, M: Mutex> Net<E, M> {
     }
 
     /// Puts an input to a node.
-    pub fn put(&mut self, index: usize, input: Input<'_, M::Command>) {
+    pub fn put(&mut self, index: usize, input: Input<'_>) {
         let now = self.now;
         self.nodes[index].as_mut().unwrap().handle(now, input);
         self.drain(index);
