@@ -317,6 +317,7 @@ fn timing(reader: &Reader<'_>, raw: Option<Spanned<RawTiming>>, medium: Medium) 
         jitter: over(raw.jitter, preset.jitter)?,
         retry: over(raw.retry, preset.retry)?,
         quarantine: over(raw.quarantine, preset.quarantine)?,
+        lock_lease: over(raw.lock_lease, preset.lock_lease)?,
     };
     timing.check().map_err(|error| reader.error(span, error.to_string()))
 }

@@ -96,6 +96,7 @@ pub(super) struct RawTiming {
     pub(super) jitter: Option<Spanned<Time>>,
     pub(super) retry: Option<Spanned<Time>>,
     pub(super) quarantine: Option<Spanned<Time>>,
+    pub(super) lock_lease: Option<Spanned<Time>>,
 }
 
 #[derive(Deserialize)]

@@ -112,7 +112,7 @@ fn what_is_missing_or_out_of_place_is_named() {
         assert_eq!(complaint(fragment), expected);
     }
     let lease = complaint("[timing]\nquarantine = \"1s\"\n");
-    assert!(lease.starts_with("test.toml:6: quarantine must not be shorter than"), "{lease}");
+    assert!(lease.starts_with("test.toml:6: quarantine must outlast"), "{lease}");
     assert_eq!(parse("nodes = 1\n").unwrap_err(), "test.toml:1: the key \"name\" is missing.");
 }
 

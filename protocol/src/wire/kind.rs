@@ -23,7 +23,7 @@ pub enum Kind {
     Ring = 19,
     /// The Chang-Roberts election.
     ChangRoberts = 20,
-    /// The LeLann election.
+    /// The election of Le Lann.
     Lelann = 21,
     /// The leader's mandate.
     Mandate = 28,
