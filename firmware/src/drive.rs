@@ -14,6 +14,7 @@ use protocol::capacity::Capacity;
 use protocol::config::ConfigError;
 use protocol::dice::Dice;
 use protocol::election::Election;
+use protocol::mandate::Mode;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Halt, Input, Notice};
 use protocol::records::Records;
@@ -140,6 +141,7 @@ fn boot<E: Election, const N: usize>(
         key: Key::new(page.key.0),
         hops: page.hops.max(1),
         may_lead: !page.has(options::NEVER_LEADS),
+        mode: Mode::Available,
         timing: if page.has(options::LAN) { Timing::LAN } else { Timing::RADIO },
     };
     let (past, records) = match load(store) {
@@ -186,7 +188,11 @@ async fn flush<E: Election, const N: usize>(
             transport.broadcast(frame).await;
         } else {
             match node.poll_notice() {
-                Some(Notice::Election(notice)) => board.tell(&notice.into()),
+                Some(Notice::Role(notice)) => {
+                    if let Some(report) = Report::of(notice) {
+                        board.tell(&report);
+                    }
+                }
                 Some(Notice::Mutex(_)) => {} // a node without locks asks for none
                 Some(Notice::Halted(halt)) => return Err(Stop::Halted(halt)),
                 None => return Ok(()),

@@ -7,7 +7,7 @@
 use core::fmt;
 use protocol::NodeId;
 use protocol::clock::{Stamp, Term};
-use protocol::election;
+use protocol::mandate;
 use protocol::node;
 use protocol::records::Records;
 
@@ -37,13 +37,20 @@ pub enum Report<'a> {
         /// Under which term.
         term: Term,
     },
+    /// It leads, but will not for long unless a majority is heard from.
+    Losing,
     /// It knows no leader.
     Leaderless,
+    /// It hears no majority of its group.
+    Degraded,
     /// What it counted, once in a while.
     Status(Status),
     /// It cannot go on, for this reason.
     Stopped(&'a str),
 }
+
+const LOSING: &str = "losing: no majority was heard from lately";
+const DEGRADED: &str = "degraded: no majority of the group is heard";
 
 /// What a node knows of its earlier boots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,16 +162,6 @@ impl Status {
     }
 }
 
-impl From<election::Notice> for Report<'_> {
-    fn from(notice: election::Notice) -> Self {
-        match notice {
-            election::Notice::Gained { term } => Self::Leading { term },
-            election::Notice::Following { leader, term } => Self::Following { leader, term },
-            election::Notice::Leaderless => Self::Leaderless,
-        }
-    }
-}
-
 /// The line of a status but for its numbers, for both who write it.
 macro_rules! status_line {
     ($numbers:expr => $($write:ident)::+ $(, $out:expr)?) => {{
@@ -192,7 +189,9 @@ impl fmt::Display for Report<'_> {
             Self::Following { leader, term: Term { number, by } } => {
                 write!(f, "following: node {}, term {number} by node {}", leader.0, by.0)
             }
+            Self::Losing => f.write_str(LOSING),
             Self::Leaderless => f.write_str("leaderless: no leader is known"),
+            Self::Degraded => f.write_str(DEGRADED),
             Self::Status(ref status) => status_line!(status.numbers() => write, f),
             Self::Stopped(reason) => write!(f, "stopped: {reason}"),
         }
@@ -200,6 +199,19 @@ impl fmt::Display for Report<'_> {
 }
 
 impl<'a> Report<'a> {
+    /// What a node says about who leads; `None` where the next notice says more.
+    #[must_use]
+    pub const fn of(notice: mandate::Notice) -> Option<Self> {
+        match notice {
+            mandate::Notice::Gained { term } => Some(Self::Leading { term }),
+            mandate::Notice::LeaderChanged { leader, term } => Some(Self::Following { leader, term }),
+            mandate::Notice::Losing { .. } => Some(Self::Losing),
+            mandate::Notice::Leaderless => Some(Self::Leaderless),
+            mandate::Notice::Degraded => Some(Self::Degraded),
+            mandate::Notice::Lost => None,
+        }
+    }
+
     /// Writes the line to the log.
     #[cfg(feature = "defmt")]
     pub fn log(&self) {
@@ -221,7 +233,9 @@ impl<'a> Report<'a> {
             Self::Following { leader, term: Term { number, by } } => {
                 defmt::info!("following: node {=u32}, term {=u32} by node {=u32}", leader.0, number, by.0);
             }
+            Self::Losing => defmt::warn!("{=str}", LOSING),
             Self::Leaderless => defmt::info!("leaderless: no leader is known"),
+            Self::Degraded => defmt::warn!("{=str}", DEGRADED),
             Self::Status(ref status) => status_line!(status.numbers() => defmt::info),
             Self::Stopped(reason) => defmt::error!("stopped: {=str}", reason),
         }
@@ -251,7 +265,9 @@ impl<'a> Report<'a> {
                 let [leader, number, by] = numbers(rest)?;
                 Some(Self::Following { leader: NodeId(small(leader)?), term: term(number, by)? })
             }
+            "losing" => Some(Self::Losing),
             "leaderless" => Some(Self::Leaderless),
+            "degraded" => Some(Self::Degraded),
             "status" => {
                 let mut counted = [0; STATUS_NUMBERS];
                 for (place, number) in counted.iter_mut().zip(numbers::<STATUS_NUMBERS>(rest)?) {
@@ -300,7 +316,9 @@ mod tests {
             Report::Stored(Records { incarnation: 2, term: 17, stamp: Stamp(u64::MAX) }),
             Report::Leading { term: TERM },
             Report::Following { leader: NodeId(4), term: TERM },
+            Report::Losing,
             Report::Leaderless,
+            Report::Degraded,
             Report::Status(Status::from_numbers(counted)),
             Report::Stopped("the outbox was full"),
         ];

@@ -4,7 +4,8 @@ use crate::machine::{Birth, Machine, News};
 use crate::scenario::Scenario;
 use protocol::capacity::Capacity;
 use protocol::clock::Term;
-use protocol::election::{self, AnyElection, Command};
+use protocol::election::{AnyElection, Command};
+use protocol::mandate::{self, Mode};
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Counters, Halt, Input, Notice};
 use protocol::records::Records;
@@ -12,7 +13,7 @@ use protocol::wire::Key;
 use protocol::{Config, Instant, Node, NodeId};
 
 /// The words for the elections a scenario can choose.
-pub const ELECTIONS: [&str; 2] = AnyElection::NAMES;
+pub const ELECTIONS: &[&str] = AnyElection::NAMES;
 
 /// How many neighbours a node has room for.
 pub const NEIGHBOURS_MAX: usize = 32;
@@ -56,6 +57,7 @@ impl Machine for Peer {
             key: Key::from_name(&scenario.name),
             hops: scenario.hops,
             may_lead: true,
+            mode: Mode::Available,
             timing: scenario.timing,
         };
         let election = AnyElection::by_name(&scenario.election).expect("a scenario names an election there is");
@@ -96,10 +98,12 @@ impl Machine for Peer {
     fn poll_news(&mut self) -> Option<News> {
         loop {
             return Some(match self.0.poll_notice()? {
-                Notice::Election(election::Notice::Gained { term }) => News::Leads(term),
-                Notice::Election(election::Notice::Following { leader, term }) => News::Follows(leader, term),
-                Notice::Election(election::Notice::Leaderless) => News::Leaderless,
-                Notice::Mutex(_) => continue, // a node without locks asks for none
+                Notice::Role(mandate::Notice::Gained { term }) => News::Leads(term),
+                Notice::Role(mandate::Notice::LeaderChanged { leader, term }) => News::Follows(leader, term),
+                Notice::Role(mandate::Notice::Leaderless) => News::Leaderless,
+                // It leads, or follows, as before, or the next notice says more; a node without locks asks for none.
+                Notice::Role(mandate::Notice::Lost | mandate::Notice::Losing { .. } | mandate::Notice::Degraded)
+                | Notice::Mutex(_) => continue,
                 Notice::Halted(halt) => News::Halted(word(halt)),
             });
         }

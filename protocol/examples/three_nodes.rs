@@ -4,6 +4,7 @@
 
 use protocol::capacity::Capacity;
 use protocol::election::Wireless;
+use protocol::mandate::Mode;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Node};
 use protocol::records::Records;
@@ -15,7 +16,14 @@ fn main() {
     let key = Key::from_name("three nodes");
     let mut nodes: Vec<Node<Wireless, NoMutex, 8>> = (0_u8..3)
         .map(|index| {
-            let config = Config { me: NodeId(index.into()), key, hops: 1, may_lead: true, timing: Timing::LAN };
+            let config = Config {
+                me: NodeId(index.into()),
+                key,
+                hops: 1,
+                may_lead: true,
+                mode: Mode::Available,
+                timing: Timing::LAN,
+            };
             let boot = Boot { records: Some(Records::FACTORY), seed: index.into() };
             Node::new(config, boot, Instant::ZERO, Wireless::new(), NoMutex).expect("a sound configuration")
         })

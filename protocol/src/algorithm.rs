@@ -67,6 +67,8 @@ pub struct Context<'a> {
     pub near: NodeSet,
     /// Those of them that would lead better than this node, as far as they have told.
     pub better: NodeSet,
+    /// The best of those that are up, as far as they have told; of neighbours nothing is known.
+    pub rival: Option<Standing>,
     /// Everybody who counts, this node included: what must agree before a lock is entered. Only a leader with a majority
     /// behind it takes a member out of the view, or back in.
     pub view: NodeSet,

@@ -1,6 +1,7 @@
 //! What a node is told once, checked once.
 
 use crate::group::NodeId;
+use crate::mandate::Mode;
 use crate::time::{Instant, Span};
 use crate::wire::Key;
 
@@ -171,6 +172,8 @@ pub struct Config {
     pub hops: u8,
     /// Whether it may ever lead.
     pub may_lead: bool,
+    /// What it needs besides being elected.
+    pub mode: Mode,
     /// How long things take in its group.
     pub timing: Timing,
 }

@@ -13,8 +13,8 @@
 //! answers find room, a node takes no letter in while there is room for fewer than [`ANSWERS_MAX`] of its own: the
 //! writer gets no receipt and comes again.
 //!
-//! A letter to a neighbour is given up after a few rounds. A letter to a member of the group never is, and nothing tells
-//! the link yet that a member is gone for good: a node that goes on writing to it stops in the end.
+//! A letter is given up after some rounds, or when its reader is suspected to be down ([`Link::forget`]): a letter to
+//! somebody who is gone must not fill the queue. Whoever wrote it is told who was given up, not what was lost.
 
 use crate::algorithm::Scope;
 use crate::clock::Stamp;
@@ -45,6 +45,8 @@ const RECEIPTS_MAX: usize = 4;
 pub const LETTER_MAX: usize = FRAME_MAX - 64;
 /// How often a letter to a neighbour is tried: one that cannot be reached is no neighbour any more.
 const NEAR_ROUNDS: u8 = 6;
+/// How often a letter to a member of the group is tried: it is for the detector to give up first.
+const MEMBER_ROUNDS: u8 = 10;
 /// How often the pause between two attempts doubles.
 const DOUBLINGS_MAX: u8 = 5;
 
@@ -161,6 +163,9 @@ pub struct Link<P, const N: usize> {
     writers: Roster<N>,
     origins: [Origin; N],
     number: u32,
+    /// Members given up, and members that have started anew, since last asked.
+    lost: NodeSet,
+    reset: NodeSet,
 }
 
 impl<P: Message, const N: usize> Link<P, N> {
@@ -174,6 +179,8 @@ impl<P: Message, const N: usize> Link<P, N> {
             writers: Roster::new(),
             origins: [Origin::default(); N],
             number: 0,
+            lost: NodeSet::EMPTY,
+            reset: NodeSet::EMPTY,
         }
     }
 
@@ -220,7 +227,7 @@ impl<P: Message, const N: usize> Link<P, N> {
     /// The next message that is due, and where it goes.
     pub fn poll_own(&mut self, place: &Place<'_>, peers: NodeSet) -> Option<(Path, P)> {
         for posted in &mut self.queue {
-            posted.end_round(place.moment.now);
+            self.lost = self.lost.with(posted.end_round(place.moment.now));
         }
         self.sweep();
         let (at, to) = (0..self.queue.len()).find_map(|at| {
@@ -281,10 +288,7 @@ impl<P: Message, const N: usize> Link<P, N> {
             return Err(Reason::NotForMe);
         }
         let full = self.queue.iter().filter(|posted| posted.letter.is_some()).count() > QUEUE_MAX - ANSWERS_MAX;
-        let origin = self.origin(place, writer.id).ok_or(Reason::Crowded)?;
-        if origin.boots.admit(writer.incarnation).ok_or(Reason::Outdated)? {
-            origin.number = 0;
-        }
+        let origin = self.meet(place, writer)?;
         let Letter { number, attempt, .. } = letter;
         let new = number > origin.number;
         if new && full {
@@ -299,6 +303,36 @@ impl<P: Message, const N: usize> Link<P, N> {
         // A receipt that finds no room is sent with the next attempt.
         let _ = self.receipts.push(Receipt { origin, incarnation, number, attempt, by: place.me, hops });
         if new { Ok(()) } else { Err(Reason::Duplicate) }
+    }
+
+    /// What is known of a writer, in this boot of it.
+    ///
+    /// # Errors
+    /// Where the boot is over, or there is no room.
+    fn meet(&mut self, place: &Place<'_>, writer: Writer) -> Result<&mut Origin, Reason> {
+        let member = place.group.set_of(writer.id);
+        let origin = self.origin(place, writer.id).ok_or(Reason::Crowded)?;
+        let first = origin.boots == Boots::default();
+        if origin.boots.admit(writer.incarnation).ok_or(Reason::Outdated)? {
+            origin.number = 0;
+            if !first {
+                self.reset = self.reset.with(member);
+            }
+        }
+        self.origin(place, writer.id).ok_or(Reason::Crowded)
+    }
+
+    /// Hears that a node is in this boot.
+    ///
+    /// # Errors
+    /// Where the boot is over, or there is no room for it.
+    pub fn hear_boot(&mut self, place: &Place<'_>, writer: Writer) -> Result<(), Reason> {
+        self.meet(place, writer).map(|_| ())
+    }
+
+    /// The members given up, and those that have started anew, since the last call.
+    pub fn take_changes(&mut self) -> (NodeSet, NodeSet) {
+        (core::mem::take(&mut self.lost), core::mem::take(&mut self.reset))
     }
 
     /// What is known of a writer. Where there is no room, a writer is forgotten that is no member of the group: one out
@@ -333,10 +367,10 @@ impl<P: Message, const N: usize> Link<P, N> {
         self.sweep();
     }
 
-    /// Nothing can be sent to these neighbours any more.
-    pub fn forget(&mut self, set: NodeSet) {
+    /// Nothing can be sent to these nodes of `scope` any more.
+    pub fn forget(&mut self, scope: Scope, set: NodeSet) {
         for posted in &mut self.queue {
-            if posted.scope == Scope::Neighbours {
+            if posted.scope == scope {
                 posted.reached(set);
             }
         }
@@ -408,15 +442,20 @@ impl<P> Posted<P> {
         self.letter.is_none_or(|post| post.unsent != self.to)
     }
 
-    /// Everybody who sent no receipt in time is tried again; a neighbour not for ever.
-    fn end_round(&mut self, now: Instant) {
+    /// Everybody who sent no receipt in time is tried again, but not for ever. The members that are given up.
+    fn end_round(&mut self, now: Instant) -> NodeSet {
         if self.due > now || !self.is_waiting() {
-            return;
+            return NodeSet::EMPTY;
         }
-        let Some(post) = &mut self.letter else { return };
+        let Some(post) = &mut self.letter else { return NodeSet::EMPTY };
         post.unsent = self.to;
-        if self.scope == Scope::Neighbours && post.rounds >= NEAR_ROUNDS {
-            self.to = NodeSet::EMPTY;
+        match self.scope {
+            Scope::Neighbours if post.rounds >= NEAR_ROUNDS => {
+                self.to = NodeSet::EMPTY;
+                NodeSet::EMPTY
+            }
+            Scope::Group if post.rounds >= MEMBER_ROUNDS => core::mem::take(&mut self.to),
+            Scope::Neighbours | Scope::Group | Scope::Nobody => NodeSet::EMPTY,
         }
     }
 

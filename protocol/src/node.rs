@@ -7,28 +7,22 @@
 //! What a reboot must not forget leaves by [`Node::poll_persist`], and nothing leaves by [`Node::poll_transmit`]
 //! before it has been taken.
 
-use crate::algorithm::{self, Context, Fact, Outbox, Output, Scope};
+use crate::algorithm::{self, Algorithm, Scope};
 use crate::capacity::{Capacity, Standing};
-use crate::clock::{Clock, Stamp, Term};
+use crate::clock::{Clock, Term};
 use crate::config::{Config, ConfigError, Moment};
+use crate::detector::{self, Detector};
 use crate::dice::Dice;
-use crate::election::{self, Election};
+use crate::election::Election;
 use crate::group::{NodeId, NodeSet, Roster};
-use crate::link::{LETTER_MAX, Link, Place, Receipt, Submit};
-use crate::mutex::{self, Mutex};
-use crate::neighbours::{Hello, Neighbours};
+use crate::link::{LETTER_MAX, Link, Place};
+use crate::mandate::Mandate;
+use crate::mutex::{Fence, LockId, Mutex};
+use crate::neighbours::Neighbours;
 use crate::records::{INCARNATION_DRAWN, Records};
 use crate::time::{Instant, sooner};
-use crate::wire::{self, Delivery, FRAME_MAX, Kind, Message, Packet, Path, Reason, Stage};
-use heapless::{Deque, Vec};
-
-mod counters;
-mod payload;
-mod types;
-
-pub use counters::Counters;
-use payload::Payload;
-pub use types::{Boot, Halt, Input, Notice};
+use crate::wire::{self, FRAME_MAX, Kind, Message, Packet, Path};
+use heapless::Deque;
 
 /// How many notices may wait: the host takes them after every input, and no input makes all stages tell at once.
 const NOTICES_MAX: usize = algorithm::OUTPUTS_MAX;
@@ -55,33 +49,29 @@ macro_rules! place {
     };
 }
 
-/// What a stage of `scope` is told about the node: likewise.
-macro_rules! context {
-    ($node:expr, $now:expr, $scope:expr) => {{
+/// What the detector is told about the node: likewise.
+macro_rules! presence {
+    ($node:expr, $now:expr) => {{
         let group = $node.group.view();
-        let (roster, peers) = match $scope {
-            Scope::Neighbours => ($node.neighbours.roster(), $node.neighbours.two_way()),
-            Scope::Group => (group, group.all().without(group.set_of($node.config.me))),
-            Scope::Nobody => (group, NodeSet::EMPTY),
-        };
-        let fit = $node.config.may_lead && $node.quarantine.is_none();
-        Context {
-            now: $now,
-            uptime: $now.since($node.born),
-            me: $node.config.me,
-            standing: $node.capacity.filter(|_| fit).map(|capacity| Standing { capacity, id: $node.config.me }),
-            roster,
-            peers,
-            up: peers,
-            near: peers,
-            better: NodeSet::EMPTY,
-            view: group.all(),
-            stamp: Stamp($node.clock.reading().0.saturating_add(1)),
-            random: $node.dice.throw(),
-            timing: &$node.config.timing,
+        detector::Place {
+            group,
+            me: group.set_of($node.config.me),
+            standing: $node.standing(),
+            several_hops: $node.config.hops > 1,
+            moment: moment!($node, $now),
         }
     }};
 }
+
+mod counters;
+mod payload;
+mod route;
+mod steps;
+mod types;
+
+pub use counters::Counters;
+use payload::Payload;
+pub use types::{Boot, Halt, Input, Notice};
 
 /// A node: an election `E`, a lock `M`, and room for `N` others.
 #[derive(Clone, Debug)]
@@ -98,7 +88,9 @@ pub struct Node<E: Election, M: Mutex, const N: usize> {
     group: Roster<N>,
     neighbours: Neighbours<N>,
     link: Link<Payload<E::Message, M::Message>, N>,
+    detector: Detector<N>,
     election: E,
+    mandate: Mandate,
     mutex: M,
     notices: Deque<Notice, NOTICES_MAX>,
     counters: Counters,
@@ -122,6 +114,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             (Records { incarnation, ..Records::FACTORY }, Some(now.after(config.timing.quarantine)))
         };
         let neighbours = Neighbours::new(Moment { now, random: dice.throw(), timing: &config.timing });
+        let detector = Detector::new(Moment { now, random: dice.throw(), timing: &config.timing });
         let mut node = Self {
             config,
             dice,
@@ -135,7 +128,9 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             group: Roster::new(),
             neighbours,
             link: Link::new(),
+            detector,
             election,
+            mandate: Mandate::new(config.mode),
             mutex,
             notices: Deque::new(),
             counters: Counters::default(),
@@ -156,6 +151,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if self.group.view().slot_of(self.config.me).is_none() {
             return Err(ConfigError::NotAMember);
         }
+        self.mandate.begin(self.group.view().all());
         // Sets of members travel: nodes with different lists must not understand each other.
         self.config.key = self.config.key.for_group(members);
         Ok(self)
@@ -226,15 +222,29 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if self.halted.is_some() {
             return None;
         }
-        let stages = sooner(self.election.deadline(), self.mutex.deadline());
+        let stages = sooner(self.election.deadline(), sooner(self.mandate.deadline(), self.mutex.deadline()));
+        let stages = sooner(stages, self.is_member().then(|| self.detector.deadline()));
         let near = if self.uses(Scope::Neighbours) { self.neighbours.deadline() } else { None };
         sooner(sooner(stages, self.quarantine), sooner(near, self.link.deadline()))
     }
 
     /// Who leads, as far as this node knows.
     #[must_use]
-    pub fn leader(&self) -> Option<(NodeId, Term)> {
-        self.election.leader()
+    pub const fn leader(&self) -> Option<(NodeId, Term)> {
+        self.mandate.leader()
+    }
+
+    /// The term under which this node may act as leader at `now`. To be asked before every act: it may have slept through
+    /// the end of its mandate.
+    #[must_use]
+    pub fn acts(&self, now: Instant) -> Option<Term> {
+        self.mandate.acts(now).filter(|_| self.halted.is_none())
+    }
+
+    /// The fence under which this node holds a lock at `now`. To be asked before every use of the shared thing.
+    #[must_use]
+    pub fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
+        self.mutex.holds(lock, now).filter(|_| self.halted.is_none())
     }
 
     /// What this node dropped, by reason.
@@ -262,7 +272,12 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     }
 
     fn uses(&self, scope: Scope) -> bool {
-        self.election.scope() == scope || self.mutex.scope() == scope
+        [self.election.scope(), self.mandate.scope(), self.mutex.scope()].contains(&scope)
+    }
+
+    /// Whether this node is one of a group that something of it works on.
+    fn is_member(&self) -> bool {
+        self.uses(Scope::Group) && !self.group.view().all().is_empty()
     }
 
     /// How many others may want to speak when this node does. Without hellos nobody knows who hears whom.
@@ -271,159 +286,16 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if self.uses(Scope::Neighbours) { self.neighbours.two_way().len() } else { heard.len() }
     }
 
-    /// One frame, from bytes to the one stage it belongs to.
-    fn frame(&mut self, now: Instant, bytes: &[u8], quality: u8) -> Result<(), Reason> {
-        let packet = wire::open(&self.config.key, bytes)?;
-        if packet.sender == self.config.me {
-            return Err(Reason::NotForMe);
-        }
-        let known = self.neighbours.hear(moment!(self, now), &packet, quality);
-        self.report_links(now);
-        if let Err(reason @ (Reason::Duplicate | Reason::Outdated)) = known {
-            return Err(reason);
-        }
-        match packet.kind.stage() {
-            Stage::Neighbours => {
-                let hello: Hello = wire::decode(packet.body).ok_or(Reason::Malformed)?;
-                self.neighbours.hello(moment!(self, now), self.config.me, packet.sender, &hello);
-                self.report_links(now);
-                Ok(())
-            }
-            Stage::Link => {
-                let receipt: Receipt = wire::decode(packet.body).ok_or(Reason::Malformed)?;
-                let place = place!(self, now);
-                self.link.receive(&place, receipt);
-                Ok(())
-            }
-            Stage::Detector | Stage::Mandate => Err(Reason::NoStage),
-            stage @ (Stage::Election | Stage::Mutex) => {
-                let scope = if stage == Stage::Election { self.election.scope() } else { self.mutex.scope() };
-                let (from, stamp) = self.admit(now, &packet, scope)?;
-                match Payload::decode(packet.kind, packet.body).ok_or(Reason::NoStage)? {
-                    Payload::Election(message) => {
-                        self.step_election(now, algorithm::Input::Message { from, stamp, message });
-                    }
-                    Payload::Mutex(message) => {
-                        self.step_mutex(now, algorithm::Input::Message { from, stamp, message });
-                    }
-                }
-                Ok(())
-            }
-        }
+    /// This node as a candidate.
+    fn standing(&self) -> Option<Standing> {
+        let fit = self.config.may_lead && self.quarantine.is_none();
+        self.capacity.filter(|_| fit).map(|capacity| Standing { capacity, id: self.config.me })
     }
 
-    /// Who wrote the message in a packet and when, if this node is to take it in.
-    fn admit(&mut self, now: Instant, packet: &Packet<'_>, scope: Scope) -> Result<(NodeId, Stamp), Reason> {
-        if matches!(&packet.path, Path::Neighbours(to) if !to.contains(&self.config.me)) {
-            return Err(Reason::NotForMe);
-        }
-        let from = packet.writer().id;
-        let known = match scope {
-            Scope::Neighbours => self.neighbours.two_way().meets(self.neighbours.roster().set_of(from)),
-            Scope::Group => self.group.view().slot_of(from).is_some(),
-            Scope::Nobody => false,
-        };
-        if !known {
-            return Err(Reason::OneWay);
-        }
-        let Path::Letter(letter) = packet.path else { return Ok((from, Stamp(0))) };
-        let place = place!(self, now);
-        self.link.accept(&place, packet, letter)?;
-        self.clock.hear(letter.stamp);
-        Ok((from, letter.stamp))
-    }
-
-    fn timeout(&mut self, now: Instant) {
-        if self.quarantine.is_some_and(|until| until <= now) {
-            self.quarantine = None;
-        }
-        self.neighbours.timeout(moment!(self, now));
-        self.report_links(now);
-        self.step_election(now, algorithm::Input::Timeout);
-        self.step_mutex(now, algorithm::Input::Timeout);
-    }
-
-    /// Tells the later stages which links came and went.
-    fn report_links(&mut self, now: Instant) {
-        let changes = self.neighbours.take_changes();
-        self.link.forget(changes.down);
-        for fact in [Fact::PeerDown(changes.down), Fact::PeerUp(changes.up)] {
-            let (Fact::PeerDown(set) | Fact::PeerUp(set)) = fact else { continue };
-            if set.is_empty() {
-                continue;
-            }
-            if self.election.scope() == Scope::Neighbours {
-                self.step_election(now, algorithm::Input::Fact(fact));
-            }
-            if self.mutex.scope() == Scope::Neighbours {
-                self.step_mutex(now, algorithm::Input::Fact(fact));
-            }
-        }
-    }
-
-    fn step_election(&mut self, now: Instant, input: algorithm::Input<E::Message, election::Command>) {
-        let mut out = Outbox::new();
-        let scope = self.election.scope();
-        let cx = context!(self, now, scope);
-        let (peers, stamp) = (cx.peers, cx.stamp);
-        self.election.handle(&cx, input, &mut out);
-        self.check(out.overflowed(), Halt::Outbox);
-        let mut facts = Vec::<Fact, { algorithm::OUTPUTS_MAX }>::new();
-        for output in out {
-            match output {
-                Output::Send { to, message } => {
-                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Election(message));
-                }
-                Output::Notify(notice) => {
-                    self.tell(Notice::Election(notice));
-                    let fact = match notice {
-                        election::Notice::Gained { term } => Fact::Leader { leader: self.config.me, term },
-                        election::Notice::Following { leader, term } => Fact::Leader { leader, term },
-                        election::Notice::Leaderless => Fact::NoLeader,
-                    };
-                    self.check(facts.push(fact).is_err(), Halt::Outbox);
-                }
-            }
-        }
-        // Only now: what this step said has its stamp, and a later step must have a later one.
-        for fact in facts {
-            self.step_mutex(now, algorithm::Input::Fact(fact));
-        }
-    }
-
-    fn step_mutex(&mut self, now: Instant, input: algorithm::Input<M::Message, mutex::Command>) {
-        let mut out = Outbox::new();
-        let scope = self.mutex.scope();
-        let cx = context!(self, now, scope);
-        let (peers, stamp) = (cx.peers, cx.stamp);
-        self.mutex.handle(&cx, input, &mut out);
-        self.check(out.overflowed(), Halt::Outbox);
-        for output in out {
-            match output {
-                Output::Send { to, message } => {
-                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Mutex(message));
-                }
-                Output::Notify(notice) => self.tell(Notice::Mutex(notice)),
-            }
-        }
-    }
-
-    /// Gives what a stage says to the link.
-    fn submit(&mut self, now: Instant, post: Submit, message: Payload<E::Message, M::Message>) {
-        if post.to.is_empty() {
-            return;
-        }
-        let letter = matches!(message.delivery(), Delivery::Reliable | Delivery::Latest);
-        if letter {
-            self.clock.hear(post.stamp); // the step spoke: its stamp is used up
-        }
-        let place = place!(self, now);
-        let full = self.link.submit(&place, message, post).is_err();
-        if full && letter {
-            self.halt(Halt::Letters);
-        } else if full {
-            self.counters.unsent = self.counters.unsent.saturating_add(1);
-        }
+    /// The members heard without being passed on.
+    fn near_members(&self) -> NodeSet {
+        let (heard, group) = (self.neighbours.roster(), self.group.view());
+        heard.ids_of(heard.all()).fold(NodeSet::EMPTY, |set, id| set.with(group.set_of(id)))
     }
 
     /// The kind, path and body of the next frame that is due.
@@ -444,6 +316,12 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
                 return None;
             };
             return Some((message.kind(), path, len));
+        }
+        if self.is_member() {
+            let presence = presence!(self, now);
+            if let Some(alive) = self.detector.poll_alive(&presence) {
+                return Some((Kind::Alive, Path::Everyone, wire::encode(&alive, body)?));
+            }
         }
         if !self.uses(Scope::Neighbours) {
             return None;

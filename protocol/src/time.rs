@@ -31,6 +31,12 @@ impl Instant {
         Self(self.0.saturating_add(u64::from(span.0)))
     }
 
+    /// The moment `span` earlier.
+    #[must_use]
+    pub fn before(self, span: Span) -> Self {
+        Self(self.0.saturating_sub(u64::from(span.0)))
+    }
+
     /// How long after `earlier` this is; nothing if it is not after it.
     #[must_use]
     pub fn since(self, earlier: Self) -> Span {

@@ -39,6 +39,7 @@ impl Bench {
             up: roster.all(),
             near: roster.all(),
             better: NodeSet::EMPTY,
+            rival: None,
             view: roster.all(),
             stamp: Stamp(1),
             random: 0,

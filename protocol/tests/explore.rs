@@ -141,6 +141,7 @@ impl Explorer {
             up: roster.all(),
             near: roster.all(),
             better: NodeSet::EMPTY,
+            rival: None,
             view: roster.all(),
             stamp: Stamp(0),
             random: 0,

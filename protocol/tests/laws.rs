@@ -116,6 +116,7 @@ where
             up: roster.view().all(),
             near: roster.view().all(),
             better: NodeSet::EMPTY,
+            rival: None,
             view: roster.view().all(),
             stamp: Stamp(1),
             random: event.random,

@@ -4,7 +4,8 @@ mod common;
 
 use common::{Net, complete, config, line, lossy};
 use protocol::capacity::Capacity;
-use protocol::election::{Command, Notice, Wireless};
+use protocol::election::{Command, Wireless};
+use protocol::mandate::Notice;
 use protocol::mutex::NoMutex;
 use protocol::node::{self, Input};
 use protocol::{NodeId, Span};
@@ -178,7 +179,7 @@ fn nobody_is_told_twice() {
         assert!(told.windows(2).all(|pair| pair[0] != pair[1]), "{told:?}");
         assert!(matches!(
             told.last(),
-            Some(node::Notice::Election(Notice::Following { leader: NodeId(6), .. } | Notice::Gained { .. }))
+            Some(node::Notice::Role(Notice::LeaderChanged { leader: NodeId(6), .. } | Notice::Gained { .. }))
         ));
     }
 }

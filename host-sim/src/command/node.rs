@@ -6,6 +6,7 @@ use firmware::report::{Past, Report, Status};
 use host_sim::swarm::{Stopwatch, key_bytes};
 use protocol::capacity::Capacity;
 use protocol::election::Wireless;
+use protocol::mandate::Mode;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Notice};
 use protocol::records::Records;
@@ -162,6 +163,7 @@ impl Desktop<'_> {
             key: Key::new(key_bytes(&args.group)),
             hops: args.hops,
             may_lead: !args.never_leads,
+            mode: Mode::Available,
             timing: match args.timing {
                 Pace::Lan => Timing::LAN,
                 Pace::Radio => Timing::RADIO,
@@ -189,7 +191,11 @@ impl Desktop<'_> {
                 *counter = counter.saturating_add(1);
             } else {
                 match node.poll_notice() {
-                    Some(Notice::Election(notice)) => self.tell(&notice.into())?,
+                    Some(Notice::Role(notice)) => {
+                        if let Some(report) = Report::of(notice) {
+                            self.tell(&report)?;
+                        }
+                    }
                     Some(Notice::Mutex(_)) => {} // a node without locks asks for none
                     Some(Notice::Halted(halt)) => {
                         self.tell(&Report::Stopped(&format!("{halt:?}")))?;
@@ -236,7 +242,9 @@ fn in_json(at: u64, report: &Report<'_>) -> Value {
         Report::Following { leader, term } => {
             json!({ "event": "following", "leader": leader.0, "term": term.number, "by": term.by.0 })
         }
+        Report::Losing => json!({ "event": "losing" }),
         Report::Leaderless => json!({ "event": "leaderless" }),
+        Report::Degraded => json!({ "event": "degraded" }),
         Report::Status(Status { neighbours, sent, received, unsendable, .. }) => {
             json!({
                 "event": "status", "neighbours": neighbours, "sent": sent, "received": received,

@@ -121,7 +121,7 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
 
 fn election(reader: &Reader<'_>, word: Option<Spanned<String>>) -> Result<String, ScenarioError> {
     let Some(word) = word else { return Ok(peer::ELECTIONS[0].to_owned()) };
-    choose(reader, "election", &word, peer::ELECTIONS.into_iter())?;
+    choose(reader, "election", &word, peer::ELECTIONS.iter().copied())?;
     Ok(word.into_inner())
 }
 

@@ -110,6 +110,7 @@ impl Slot {
             Report::Leading { term } => self.believe(Some((me, term)), News::Leads(term)),
             Report::Following { leader, term } => self.believe(Some((leader, term)), News::Follows(leader, term)),
             Report::Leaderless => self.believe(None, News::Leaderless),
+            Report::Losing | Report::Degraded => {} // it leads, or follows, as before
             Report::Status(status) => self.status = Some(status),
             Report::Stopped(_) => self.believe(None, News::Halted("its log says why")),
         }

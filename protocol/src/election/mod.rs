@@ -13,12 +13,15 @@ use crate::group::NodeId;
 use crate::wire;
 
 mod any;
+pub mod bully;
+mod candidacy;
 mod podium;
 pub mod reign;
 pub mod wireless;
 pub mod wireless_flat;
 
 pub use any::{AnyElection, AnyMessage};
+pub use bully::Bully;
 pub use wireless::Wireless;
 pub use wireless_flat::WirelessFlat;
 

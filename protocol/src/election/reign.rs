@@ -21,6 +21,7 @@ use crate::capacity::Standing;
 use crate::clock::Term;
 use crate::group::{NodeId, NodeSet};
 use crate::time::{Instant, Span, sooner};
+use crate::wire::Delivery;
 use serde::{Deserialize, Serialize};
 
 /// How many beats make a leader an incumbent.
@@ -78,6 +79,27 @@ pub enum Word {
     },
 }
 
+impl Word {
+    /// How it travels: news are for everybody, and everybody passes them on.
+    #[must_use]
+    pub const fn delivery(&self) -> Delivery {
+        match self {
+            Self::Leader { .. } | Self::Beat { .. } => Delivery::Spread,
+            Self::Raise { .. } => Delivery::Near,
+        }
+    }
+
+    /// What it is, in a word.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Leader { .. } => "leader",
+            Self::Beat { .. } => "beat",
+            Self::Raise { .. } => "raise",
+        }
+    }
+}
+
 /// What this node believes about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
@@ -100,6 +122,8 @@ pub struct Reign {
     spread: Spread,
     /// A term the leader must rise above; no more than its own when there is no such demand.
     demand: Term,
+    /// Whether elections tell everybody themselves who won, so that only beats need to be spread.
+    told: bool,
 }
 
 /// How far the current news have spread.
@@ -121,7 +145,14 @@ impl Reign {
             number: 0,
             spread: Spread::Done,
             demand: Term::ZERO,
+            told: false,
         }
+    }
+
+    /// The same after elections that tell everybody themselves who won.
+    #[must_use]
+    pub const fn after_telling() -> Self {
+        Self { told: true, ..Self::new() }
     }
 
     /// Takes in no office of a term up to `number`.
@@ -196,10 +227,8 @@ impl Reign {
 
     /// Hands the office to the runner-up; whether there was one.
     pub fn hand_over<M: From<Word>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) -> bool {
-        let Belief::Leading { office: Office { second: Some(second), .. }, .. } = self.belief else { return false };
-        if second.id == cx.me {
-            return false;
-        }
+        let Belief::Leading { office, .. } = self.belief else { return false };
+        let Some(second) = cx.rival.or(office.second).filter(|second| second.id != cx.me) else { return false };
         let term = self.new_term(cx.me);
         self.announce(cx, Office { term, leader: second, second: None, beat: 0 }, out);
         true
@@ -211,6 +240,15 @@ impl Reign {
         self.belief = Belief::Vacant { lost };
         self.spread = Spread::Done;
         out.notify(Notice::Leaderless);
+    }
+
+    /// The leader is suspected to be down: lets it go, if it is one of `set`. Whether it was.
+    pub fn lose<M>(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Outbox<M, Notice>) -> bool {
+        let lost = self.office().is_some_and(|office| cx.roster.set_of(office.leader.id).meets(set)) && !self.leads();
+        if lost {
+            self.resign(out);
+        }
+        lost
     }
 
     /// A neighbour said something about the leader; `joined` is the last election this node took part in. Whether this
@@ -337,7 +375,11 @@ impl Reign {
                 Notice::Following { leader: office.leader.id, term: office.term }
             });
         }
-        self.say(cx, from, cx.timing.repeats, out);
+        if office.beat == 0 && self.told {
+            self.spread = Spread::Done;
+        } else {
+            self.say(cx, from, cx.timing.repeats, out);
+        }
         if self.demand > office.term {
             let term = self.demand;
             out.send(from, Word::Raise { term }.into()); // once per beat, until the leader has heard
@@ -360,7 +402,7 @@ impl Reign {
 
     /// How long the neighbours may take to pass news on.
     fn pause(cx: &Context<'_>) -> Span {
-        cx.timing.repeat.plus(cx.timing.crowd(cx.peers.len()))
+        cx.timing.repeat.plus(cx.timing.crowd(cx.near.len()))
     }
 
     /// Neighbours have shown that they have the current news.
@@ -391,7 +433,7 @@ impl Reign {
             Spread::Listening { told, .. } => *told = told.without(set),
             Spread::Done if matches!(self.belief, Belief::Vacant { .. }) => {}
             Spread::Done => {
-                let told = cx.peers.without(set);
+                let told = cx.near.without(set);
                 self.spread = Spread::Listening { told, left: 1, at: cx.now.after(Self::pause(cx)) };
             }
         }
@@ -427,7 +469,7 @@ impl Reign {
         }
         match self.spread {
             Spread::Listening { told, left, at } if at <= cx.now => {
-                if cx.peers.without(told).is_empty() {
+                if cx.near.without(told).is_empty() {
                     self.spread = Spread::Done;
                 } else {
                     self.say(cx, told, left.saturating_sub(1), out);
@@ -458,11 +500,6 @@ impl Default for Reign {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// When to rise: as planned already, or `wait` from now; never, where there is no reason to wait for it.
-pub(super) fn plan(now: Instant, planned: Option<Instant>, wait: Option<Span>) -> Option<Instant> {
-    wait.map(|wait| planned.unwrap_or_else(|| now.after(wait)))
 }
 
 /// How old news are that are good until `until`, in 1/255 of the lease.

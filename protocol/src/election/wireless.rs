@@ -31,15 +31,15 @@
 //! - A node that would lead better than the leader says so, and leads: its report was lost, or it grew better since. It
 //!   need not ask anybody: whoever is better still will say so in turn.
 
+use super::candidacy::Candidacy;
 use super::podium::Podium;
-use super::reign::{self, Office, Reign, Word};
+use super::reign::{Office, Reign, Word};
 use super::{Command, Election, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
-use crate::capacity::{Capacity, Standing};
 use crate::clock::Term;
 use crate::dice::within;
 use crate::group::{NodeId, NodeSet};
-use crate::time::{Instant, Span, sooner};
+use crate::time::{Instant, sooner};
 
 mod message;
 mod patience;
@@ -70,13 +70,8 @@ enum Phase {
 /// The wireless election of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wireless {
-    reign: Reign,
+    own: Candidacy,
     phase: Phase,
-    /// The last computation taken part in, and this node as a candidate in it.
-    joined: Term,
-    entry: Option<Standing>,
-    /// No candidate before this time: it yielded.
-    abstain: Option<Instant>,
 }
 
 type Out = Outbox<Message, Notice>;
@@ -85,37 +80,22 @@ impl Wireless {
     /// A node that has taken part in nothing.
     #[must_use]
     pub const fn new() -> Self {
-        let (reign, phase) = (Reign::new(), Phase::Resting { start: None });
-        Self { reign, phase, joined: Term::ZERO, entry: None, abstain: None }
-    }
-
-    /// This node as a candidate: incumbents count for more, those that yielded not at all.
-    fn candidate(&self, cx: &Context<'_>) -> Option<Standing> {
-        let standing = cx.standing.filter(|_| self.abstain.is_none())?;
-        Some(if self.reign.is_incumbent() { standing.as_incumbent() } else { standing })
-    }
-
-    /// This node as a candidate against the current leader. Against one that has just been elected it is the candidate
-    /// it was then, if it was one: what was measured since must not decide an election that is over.
-    fn challenger(&self, cx: &Context<'_>) -> Option<Standing> {
-        let now = self.candidate(cx);
-        let newcomer = self.joined == Term::ZERO;
-        if self.reign.has_settled() || newcomer { now } else { now.min(self.entry) }
+        Self { own: Candidacy::new(Reign::new()), phase: Phase::Resting { start: None } }
     }
 
     fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let index = self.reign.new_term(cx.me);
+        let index = self.own.reign.new_term(cx.me);
         self.join(cx, index, None, out);
     }
 
     /// Nobody leads, or somebody worse: starts a computation, or takes over.
     fn rise(&mut self, cx: &Context<'_>, out: &mut Out) {
-        match (self.challenger(cx), self.reign.office()) {
+        match (self.own.challenger(cx), self.own.reign.office()) {
             (Some(leader), Some(office)) => {
                 let second = Some(office.leader);
                 self.phase = Phase::Resting { start: None };
-                let term = self.reign.new_term(cx.me);
-                self.reign.announce(cx, Office { term, leader, second, beat: 0 }, out);
+                let term = self.own.reign.new_term(cx.me);
+                self.own.reign.announce(cx, Office { term, leader, second, beat: 0 }, out);
             }
             (None, _) | (_, None) => self.start(cx, out),
         }
@@ -123,14 +103,11 @@ impl Wireless {
 
     /// Takes part in a computation, as a child of `parent` or as its root.
     fn join(&mut self, cx: &Context<'_>, index: Term, parent: Option<NodeId>, out: &mut Out) {
-        self.joined = index;
-        self.reign.note(index.number);
         let above = parent.map_or(NodeSet::EMPTY, |parent| cx.roster.set_of(parent));
         // A leader that has just been lost is not waited for. If it is there after all, it will say so.
-        let lost = self.reign.lost().map_or(NodeSet::EMPTY, |lost| cx.roster.set_of(lost));
+        let lost = self.own.reign.lost().map_or(NodeSet::EMPTY, |lost| cx.roster.set_of(lost));
         let strangers = cx.peers.without(above).without(lost);
-        self.entry = self.candidate(cx);
-        let podium = Podium { best: self.entry, second: None };
+        let podium = Podium { best: self.own.join(cx, index), second: None };
         let patience = Patience::new(cx, 1, strangers);
         let (children, heard) = (NodeSet::EMPTY, NodeSet::EMPTY);
         self.phase = Phase::Gathering { index, parent, strangers, children, heard, podium, patience };
@@ -148,7 +125,7 @@ impl Wireless {
         let Some(parent) = parent else {
             self.phase = Phase::Resting { start: None };
             if let Some(leader) = best {
-                self.reign.announce(cx, Office { term: index, leader, second, beat: 0 }, out);
+                self.own.reign.announce(cx, Office { term: index, leader, second, beat: 0 }, out);
             }
             return;
         };
@@ -198,11 +175,11 @@ impl Wireless {
         asked: bool,
         out: &mut Out,
     ) {
-        self.reign.note(index.number);
+        self.own.reign.note(index.number);
         let set = cx.roster.set_of(from);
-        let over = self.reign.office().is_some_and(|office| office.term >= index);
+        let over = self.own.reign.office().is_some_and(|office| office.term >= index);
         if over {
-            self.reign.tell(cx, set);
+            self.own.reign.tell(cx, set);
             return;
         }
         match self.index() {
@@ -213,7 +190,7 @@ impl Wireless {
                 }
                 self.hear_same(cx, set, parent, out);
             }
-            Some(_) | None if index > self.joined => self.join(cx, index, Some(from), out),
+            Some(_) | None if index > self.own.joined() => self.join(cx, index, Some(from), out),
             // A computation this node has left behind: nobody's child, whom nobody need wait for.
             Some(_) | None if asked => out.send(set, Message::Election { index, parent: cx.me }),
             Some(_) | None => {}
@@ -253,17 +230,17 @@ impl Wireless {
     }
 
     fn hear_word(&mut self, cx: &Context<'_>, from: NodeId, word: Word, out: &mut Out) {
-        if !self.reign.hear(cx, cx.roster.set_of(from), word, self.joined, out) {
+        if !self.own.reign.hear(cx, cx.roster.set_of(from), word, self.own.joined(), out) {
             return;
         }
-        let over = self.reign.office().is_some_and(|office| self.index().is_none_or(|index| office.term >= index));
+        let over = self.own.reign.office().is_some_and(|office| self.index().is_none_or(|index| office.term >= index));
         if over {
             self.phase = Phase::Resting { start: None };
         }
     }
 
     fn peers_down(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
-        self.reign.forget(set);
+        self.own.reign.forget(set);
         // The roster may know the lost no more: a parent is lost when it is no peer any more.
         let lost = |parent: NodeId| !cx.peers.meets(cx.roster.set_of(parent));
         match &mut self.phase {
@@ -287,10 +264,7 @@ impl Wireless {
     }
 
     fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
-        if self.abstain.is_some_and(|until| until <= cx.now) {
-            self.abstain = None;
-        }
-        let lost = self.reign.timeout(cx, out);
+        let lost = self.own.timeout(cx, out);
         match &mut self.phase {
             Phase::Resting { start } if lost => *start = None, // whatever it was for, there is better reason now
             Phase::Resting { start: Some(at) } if *at <= cx.now => self.rise(cx, out),
@@ -315,30 +289,10 @@ impl Wireless {
 
     /// Decides, after every step, whether there is reason to start a computation, and when.
     fn review(&mut self, cx: &Context<'_>, out: &mut Out) {
-        if self.reign.leads() && self.candidate(cx).is_none() && !self.reign.hand_over(cx, out) {
-            self.reign.resign(out);
-        }
-        let wait = self.reason(cx);
+        self.own.review(cx, out);
         if let Phase::Resting { start } = &mut self.phase {
-            *start = reign::plan(cx.now, *start, wait);
+            *start = self.own.plan(cx, *start);
         }
-    }
-
-    /// How long to wait before starting a computation; `None` where there is no reason to.
-    fn reason(&self, cx: &Context<'_>) -> Option<Span> {
-        let timing = cx.timing;
-        let candidate = self.candidate(cx);
-        // Good candidates first: the others hear them in time and need not rise themselves.
-        let short = Capacity::MAX.get().saturating_sub(candidate.map_or(0, |candidate| candidate.capacity.get()));
-        let rank = timing.stagger.share(u32::from(short), u32::from(Capacity::MAX.get()));
-        let delay = rank.plus(within(timing.stagger.share(1, 4), cx.random));
-        if self.reign.office().is_none() {
-            return Some(if self.joined == Term::ZERO { timing.settle.plus(delay) } else { delay });
-        }
-        let better = self.challenger(cx).is_some_and(|challenger| self.reign.is_bettered_by(challenger));
-        let patience =
-            if self.reign.has_settled() { timing.hold.max(timing.uptime_min.minus(cx.uptime)) } else { timing.grace };
-        better.then(|| patience.plus(delay))
     }
 }
 
@@ -372,12 +326,8 @@ impl Algorithm for Wireless {
                 Message::Raise { term } => self.hear_word(cx, from, Word::Raise { term }, out),
             },
             Input::Command(Command::Call) => self.start(cx, out),
-            Input::Command(Command::Yield) => {
-                if self.reign.leads() {
-                    self.abstain = Some(cx.now.after(cx.timing.hold));
-                }
-            }
-            Input::Fact(Fact::PeerUp(set)) => self.reign.tell(cx, set),
+            Input::Command(Command::Yield) => self.own.abstain(cx),
+            Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
             Input::Fact(Fact::PeerDown(set)) => self.peers_down(cx, set, out),
             Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
             Input::Timeout => self.timeout(cx, out),
@@ -390,20 +340,20 @@ impl Algorithm for Wireless {
             Phase::Resting { start } => start,
             Phase::Gathering { patience, .. } | Phase::Reported { patience, .. } => Some(patience.at),
         };
-        sooner(sooner(phase, self.abstain), self.reign.deadline())
+        sooner(phase, self.own.deadline())
     }
 }
 
 impl Election for Wireless {
     fn resume(&mut self, number: u32) {
-        self.reign.resume(number);
+        self.own.reign.resume(number);
     }
 
     fn number(&self) -> u32 {
-        self.reign.number()
+        self.own.reign.number()
     }
 
     fn leader(&self) -> Option<(NodeId, Term)> {
-        self.reign.office().map(|office| (office.leader.id, office.term))
+        self.own.reign.office().map(|office| (office.leader.id, office.term))
     }
 }

@@ -20,13 +20,13 @@
 //! Several starters: the higher index absorbs the lower, as in the diffusing election. Beats and merging are shared
 //! with it; without them a crashed leader would be led on by for ever.
 
+use super::candidacy::Candidacy;
 use super::podium::Podium;
-use super::reign::{self, Office, Reign, Word};
+use super::reign::{Office, Reign, Word};
 use super::{Command, Election, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::capacity::Standing;
 use crate::clock::Term;
-use crate::dice::within;
 use crate::group::NodeId;
 use crate::time::{Instant, Span, sooner};
 use crate::wire::{self, Delivery, Kind};
@@ -64,8 +64,9 @@ impl wire::Message for Message {
 
     fn delivery(&self) -> Delivery {
         match self {
-            Self::Election { .. } | Self::Reign(Word::Leader { .. } | Word::Beat { .. }) => Delivery::Spread,
-            Self::Answer { .. } | Self::Reign(Word::Raise { .. }) => Delivery::Near,
+            Self::Election { .. } => Delivery::Spread,
+            Self::Answer { .. } => Delivery::Near,
+            Self::Reign(word) => word.delivery(),
         }
     }
 
@@ -73,9 +74,7 @@ impl wire::Message for Message {
         match self {
             Self::Election { .. } => "election",
             Self::Answer { .. } => "answer",
-            Self::Reign(Word::Leader { .. }) => "leader",
-            Self::Reign(Word::Beat { .. }) => "beat",
-            Self::Reign(Word::Raise { .. }) => "raise",
+            Self::Reign(word) => word.word(),
         }
     }
 
@@ -102,9 +101,8 @@ enum Phase {
 /// The flat wireless election of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WirelessFlat {
-    reign: Reign,
+    own: Candidacy,
     phase: Phase,
-    joined: Term,
 }
 
 type Out = Outbox<Message, Notice>;
@@ -113,7 +111,7 @@ impl WirelessFlat {
     /// A node that has taken part in nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self { reign: Reign::new(), phase: Phase::Resting { start: None }, joined: Term::ZERO }
+        Self { own: Candidacy::new(Reign::new()), phase: Phase::Resting { start: None } }
     }
 
     /// How long without an answer means that there are no more.
@@ -122,23 +120,23 @@ impl WirelessFlat {
     }
 
     fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let index = self.reign.new_term(cx.me);
-        self.joined = index;
+        let index = self.own.reign.new_term(cx.me);
+        let podium = Podium { best: self.own.join(cx, index), second: None };
         let until = cx.now.after(Self::quiet(cx));
-        self.phase = Phase::Collecting { index, podium: Podium { best: cx.standing, second: None }, until };
+        self.phase = Phase::Collecting { index, podium, until };
         out.send(cx.peers, Message::Election { index });
     }
 
     fn hear_election(&mut self, cx: &Context<'_>, from: NodeId, index: Term, out: &mut Out) {
-        self.reign.note(index.number);
+        self.own.reign.note(index.number);
         let parent = cx.roster.set_of(from);
-        if self.reign.office().is_some_and(|office| office.term >= index) {
-            self.reign.tell(cx, parent);
-        } else if index > self.joined {
-            self.joined = index;
+        if self.own.reign.office().is_some_and(|office| office.term >= index) {
+            self.own.reign.tell(cx, parent);
+        } else if index > self.own.joined() {
+            let entry = self.own.join(cx, index);
             self.phase = Phase::Answered { index, parent: from, until: cx.now.after(cx.timing.lease()) };
             out.send(cx.peers, Message::Election { index });
-            if let Some(candidate) = cx.standing {
+            if let Some(candidate) = entry {
                 out.send(parent, Message::Answer { index, candidate });
             }
         }
@@ -159,15 +157,15 @@ impl WirelessFlat {
     }
 
     fn hear_word(&mut self, cx: &Context<'_>, from: NodeId, word: Word, out: &mut Out) {
-        if self.reign.hear(cx, cx.roster.set_of(from), word, self.joined, out)
-            && self.reign.office().is_some_and(|office| office.term >= self.joined)
+        if self.own.reign.hear(cx, cx.roster.set_of(from), word, self.own.joined(), out)
+            && self.own.reign.office().is_some_and(|office| office.term >= self.own.joined())
         {
             self.phase = Phase::Resting { start: None };
         }
     }
 
     fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let lost = self.reign.timeout(cx, out);
+        let lost = self.own.timeout(cx, out);
         match self.phase {
             Phase::Resting { .. } if lost => self.phase = Phase::Resting { start: None },
             Phase::Resting { start: Some(at) } if at <= cx.now => self.start(cx, out),
@@ -175,7 +173,7 @@ impl WirelessFlat {
             Phase::Collecting { index, podium: Podium { best, second }, until } if until <= cx.now => {
                 self.phase = Phase::Resting { start: None };
                 if let Some(leader) = best {
-                    self.reign.announce(cx, Office { term: index, leader, second, beat: 0 }, out);
+                    self.own.reign.announce(cx, Office { term: index, leader, second, beat: 0 }, out);
                 }
             }
             Phase::Resting { .. } | Phase::Answered { .. } | Phase::Collecting { .. } => {}
@@ -184,18 +182,9 @@ impl WirelessFlat {
 
     /// Decides, after every step, whether there is reason to start a computation, and when.
     fn review(&mut self, cx: &Context<'_>, out: &mut Out) {
-        if self.reign.leads() && cx.standing.is_none() && !self.reign.hand_over(cx, out) {
-            self.reign.resign(out);
-        }
-        let timing = cx.timing;
-        let delay = within(timing.stagger, cx.random);
-        let wait = match self.reign.office() {
-            None if self.joined == Term::ZERO => Some(timing.settle.plus(delay)),
-            None => Some(delay),
-            Some(_) => cx.standing.filter(|&me| self.reign.is_bettered_by(me)).map(|_| timing.hold.plus(delay)),
-        };
+        self.own.review(cx, out);
         if let Phase::Resting { start } = &mut self.phase {
-            *start = reign::plan(cx.now, *start, wait);
+            *start = self.own.plan(cx, *start);
         }
     }
 }
@@ -223,13 +212,9 @@ impl Algorithm for WirelessFlat {
                 Message::Reign(word) => self.hear_word(cx, from, word, out),
             },
             Input::Command(Command::Call) => self.start(cx, out),
-            Input::Command(Command::Yield) => {
-                if self.reign.leads() && !self.reign.hand_over(cx, out) {
-                    self.start(cx, out);
-                }
-            }
-            Input::Fact(Fact::PeerUp(set)) => self.reign.tell(cx, set),
-            Input::Fact(Fact::PeerDown(set)) => self.reign.forget(set),
+            Input::Command(Command::Yield) => self.own.abstain(cx),
+            Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
+            Input::Fact(Fact::PeerDown(set)) => self.own.reign.forget(set),
             Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
             Input::Timeout => self.timeout(cx, out),
         }
@@ -241,20 +226,20 @@ impl Algorithm for WirelessFlat {
             Phase::Resting { start } => start,
             Phase::Answered { until, .. } | Phase::Collecting { until, .. } => Some(until),
         };
-        sooner(phase, self.reign.deadline())
+        sooner(phase, self.own.deadline())
     }
 }
 
 impl Election for WirelessFlat {
     fn resume(&mut self, number: u32) {
-        self.reign.resume(number);
+        self.own.reign.resume(number);
     }
 
     fn number(&self) -> u32 {
-        self.reign.number()
+        self.own.reign.number()
     }
 
     fn leader(&self) -> Option<(NodeId, Term)> {
-        self.reign.office().map(|office| (office.leader.id, office.term))
+        self.own.reign.office().map(|office| (office.leader.id, office.term))
     }
 }

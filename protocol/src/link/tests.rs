@@ -286,7 +286,7 @@ fn a_neighbour_that_never_answers_is_given_up_and_one_that_is_gone_forgotten() {
 
     writer.post(Scope::Neighbours, slot, Said::Letter(1)).unwrap();
     writer.write(&[2], Said::Letter(2));
-    writer.link.forget(slot);
+    writer.link.forget(Scope::Neighbours, slot);
     assert_eq!(only(writer.poll(Instant::ZERO)).says(), (to(&[2]), Said::Letter(2)));
 }
 

@@ -1,11 +1,13 @@
 //! What the later stages say, on its way to the link.
 
+use crate::mandate;
 use crate::wire::{Delivery, Kind, Message, Stage};
 
 /// A message of one of the stages.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Payload<E, M> {
     Election(E),
+    Mandate(mandate::Message),
     Mutex(M),
 }
 
@@ -13,6 +15,7 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
     fn kind(&self) -> Kind {
         match self {
             Self::Election(message) => message.kind(),
+            Self::Mandate(message) => message.kind(),
             Self::Mutex(message) => message.kind(),
         }
     }
@@ -20,6 +23,7 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
     fn delivery(&self) -> Delivery {
         match self {
             Self::Election(message) => message.delivery(),
+            Self::Mandate(message) => message.delivery(),
             Self::Mutex(message) => message.delivery(),
         }
     }
@@ -27,6 +31,7 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
     fn word(&self) -> &'static str {
         match self {
             Self::Election(message) => message.word(),
+            Self::Mandate(message) => message.word(),
             Self::Mutex(message) => message.word(),
         }
     }
@@ -34,14 +39,16 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
     fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
         match self {
             Self::Election(message) => message.encode(buffer),
+            Self::Mandate(message) => message.encode(buffer),
             Self::Mutex(message) => message.encode(buffer),
         }
     }
 
     fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
         match kind.stage() {
-            Stage::Neighbours | Stage::Link | Stage::Detector | Stage::Mandate => None,
+            Stage::Neighbours | Stage::Link | Stage::Detector => None,
             Stage::Election => E::decode(kind, body).map(Self::Election),
+            Stage::Mandate => mandate::Message::decode(kind, body).map(Self::Mandate),
             Stage::Mutex => M::decode(kind, body).map(Self::Mutex),
         }
     }

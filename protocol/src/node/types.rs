@@ -2,6 +2,7 @@
 
 use crate::capacity::Capacity;
 use crate::election;
+use crate::mandate;
 use crate::mutex;
 use crate::records::Records;
 
@@ -38,8 +39,8 @@ pub enum Input<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Notice {
-    /// Of the election.
-    Election(election::Notice),
+    /// Who leads.
+    Role(mandate::Notice),
     /// Of the lock.
     Mutex(mutex::Notice),
     /// The node has stopped for good: restart it.

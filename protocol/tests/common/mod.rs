@@ -7,12 +7,13 @@
 use protocol::capacity::Capacity;
 use protocol::clock::Term;
 use protocol::election::Election;
+use protocol::mandate::Mode;
 use protocol::mutex::Mutex;
 use protocol::node::{Boot, Input, Node, Notice};
 use protocol::records::Records;
-use protocol::wire::{FRAME_MAX, Key};
+use protocol::wire::{self, FRAME_MAX, Key, Kind, Path, To};
 use protocol::{Config, Instant, NodeId, Span, Timing};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many others a node of these tests has room for.
 pub const ROOM: usize = 16;
@@ -40,6 +41,8 @@ pub struct Net<E: Election, M: Mutex> {
     air: BTreeMap<(Instant, u64), Flight>,
     make: Box<dyn Fn(usize) -> (Config, E, M)>,
     members: Vec<NodeId>,
+    /// What each node is worth.
+    worths: Vec<u16>,
 }
 
 pub fn config(index: usize) -> Config {
@@ -48,6 +51,7 @@ pub fn config(index: usize) -> Config {
         key: Key::from_name("test"),
         hops: 8,
         may_lead: true,
+        mode: Mode::Available,
         timing: Timing::RADIO,
     }
 }
@@ -72,6 +76,7 @@ impl<E: Election, M: Mutex> Net<E, M> {
             air: BTreeMap::new(),
             make: Box::new(make),
             members: Vec::new(),
+            worths: (0..count).map(|index| u16::try_from(index).unwrap() * 100 + 100).collect(),
         };
         for index in 0..count {
             net.boot(index);
@@ -84,6 +89,15 @@ impl<E: Election, M: Mutex> Net<E, M> {
         let count = self.nodes.len();
         self.members = (0..count).map(|index| config(index).me).collect();
         for index in 0..count {
+            self.boot(index);
+        }
+        self
+    }
+
+    /// The same network from its beginning, every node worth the same.
+    pub fn alike(mut self) -> Self {
+        self.worths.fill(500);
+        for index in 0..self.nodes.len() {
             self.boot(index);
         }
         self
@@ -109,7 +123,7 @@ impl<E: Election, M: Mutex> Net<E, M> {
         if !self.members.is_empty() {
             node = node.in_group(&self.members).unwrap();
         }
-        let capacity = Capacity::new(u16::try_from(index).unwrap() * 100 + 100);
+        let capacity = Capacity::new(self.worths[index]);
         node.handle(self.now, Input::Capacity(Some(capacity)));
         self.nodes[index] = Some(node);
         self.drain(index);
@@ -183,6 +197,21 @@ impl<E: Election, M: Mutex> Net<E, M> {
         let first = *leaders.first()?;
         leaders.iter().all(|&leader| leader == first).then_some(first?.0)
     }
+}
+
+/// How many letters of `kind` were written, each counted once for everyone it is for.
+pub fn letters<E: Election, M: Mutex>(net: &Net<E, M>, kind: Kind) -> usize {
+    let key = net.key();
+    let mut letters = BTreeSet::new();
+    for packet in net.sent.iter().filter_map(|(_, bytes)| wire::open(&key, bytes).ok()) {
+        let Path::Letter(letter) = packet.path else { continue };
+        if packet.kind != kind || letter.writer.is_some() {
+            continue;
+        }
+        let To::Members(set) = letter.to else { panic!("a group's letter is for members") };
+        letters.extend(set.slots().map(|slot| (packet.sender, letter.number, slot)));
+    }
+    letters.len()
 }
 
 /// Loses about `percent` of all frames, the same ones every time for one `seed`.

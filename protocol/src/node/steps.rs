@@ -1,0 +1,213 @@
+//! The steps of the stages: what each is told, and what becomes of what it says.
+
+use super::{Halt, Node, Notice, Payload};
+use crate::algorithm::{self, Algorithm, Context, Fact, Outbox, Output, Scope};
+use crate::clock::Stamp;
+use crate::config::Moment;
+use crate::detector;
+use crate::election::{self, Election};
+use crate::group::NodeSet;
+use crate::link::{Place, Submit};
+use crate::mandate;
+use crate::mutex::{self, Mutex};
+use crate::time::Instant;
+use crate::wire::{Delivery, Message};
+use core::convert::Infallible;
+use heapless::Vec;
+
+/// What a stage of `scope` is told about the node: a borrow of some fields, where a method would borrow all.
+macro_rules! context {
+    ($node:expr, $now:expr, $scope:expr) => {{
+        let group = $node.group.view();
+        let others = group.all().without(group.set_of($node.config.me));
+        let (roster, peers, up, near, better, rival) = match $scope {
+            Scope::Neighbours => {
+                let peers = $node.neighbours.two_way();
+                ($node.neighbours.roster(), peers, peers, peers, NodeSet::EMPTY, None)
+            }
+            Scope::Group => {
+                let up = others.without($node.detector.suspected());
+                let better = $node.detector.better(&presence!($node, $now));
+                (group, others, up, $node.near_members(), better, $node.detector.best(group, up))
+            }
+            Scope::Nobody => {
+                let up = others.without($node.detector.suspected());
+                (group, NodeSet::EMPTY, up, NodeSet::EMPTY, NodeSet::EMPTY, None)
+            }
+        };
+        Context {
+            now: $now,
+            uptime: $now.since($node.born),
+            me: $node.config.me,
+            standing: $node.standing(),
+            roster,
+            peers,
+            up,
+            near,
+            better,
+            rival,
+            view: $node.mandate.view(),
+            stamp: Stamp($node.clock.reading().0.saturating_add(1)),
+            random: $node.dice.throw(),
+            timing: &$node.config.timing,
+        }
+    }};
+}
+
+/// What a stage concluded in one step.
+type Facts = Vec<Fact, { algorithm::OUTPUTS_MAX }>;
+
+impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
+    pub(super) fn timeout(&mut self, now: Instant) {
+        if self.quarantine.is_some_and(|until| until <= now) {
+            self.quarantine = None;
+        }
+        self.neighbours.timeout(moment!(self, now));
+        self.report_links(now);
+        if self.is_member() {
+            let presence = presence!(self, now);
+            self.detector.timeout(&presence);
+            self.report_members(now);
+        }
+        self.step_election(now, algorithm::Input::Timeout);
+        self.step_mandate(now, algorithm::Input::Timeout);
+        self.step_mutex(now, algorithm::Input::Timeout);
+    }
+
+    /// Tells the later stages which links came and went.
+    pub(super) fn report_links(&mut self, now: Instant) {
+        let changes = self.neighbours.take_changes();
+        self.link.forget(Scope::Neighbours, changes.down);
+        for (set, fact) in [(changes.down, Fact::PeerDown(changes.down)), (changes.up, Fact::PeerUp(changes.up))] {
+            if set.is_empty() {
+                continue;
+            }
+            if self.election.scope() == Scope::Neighbours {
+                self.step_election(now, algorithm::Input::Fact(fact));
+            }
+            if self.mutex.scope() == Scope::Neighbours {
+                self.step_mutex(now, algorithm::Input::Fact(fact));
+            }
+        }
+    }
+
+    /// Tells the later stages which members went, started anew and came back.
+    pub(super) fn report_members(&mut self, now: Instant) {
+        let (lost, reset) = self.link.take_changes();
+        self.detector.suspect(lost);
+        self.detector.reset(reset);
+        let detector::Changes { down, reset, up } = self.detector.take_changes();
+        self.link.forget(Scope::Group, down);
+        let facts = [(down, Fact::PeerDown(down)), (reset, Fact::PeerReset(reset)), (up, Fact::PeerUp(up))];
+        for (set, fact) in facts {
+            if set.is_empty() {
+                continue;
+            }
+            if self.election.scope() == Scope::Group {
+                self.step_election(now, algorithm::Input::Fact(fact));
+            }
+            self.step_mandate(now, algorithm::Input::Fact(fact));
+            if self.mutex.scope() == Scope::Group {
+                self.step_mutex(now, algorithm::Input::Fact(fact));
+            }
+        }
+    }
+
+    pub(super) fn step_election(&mut self, now: Instant, input: algorithm::Input<E::Message, election::Command>) {
+        let mut out = Outbox::new();
+        let scope = self.election.scope();
+        let cx = context!(self, now, scope);
+        let (peers, stamp) = (cx.peers, cx.stamp);
+        self.election.handle(&cx, input, &mut out);
+        self.check(out.overflowed(), Halt::Outbox);
+        let mut facts = Facts::new();
+        for output in out {
+            match output {
+                Output::Send { to, message } => {
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Election(message));
+                }
+                Output::Notify(notice) => {
+                    let fact = match notice {
+                        election::Notice::Gained { term } => Fact::Leader { leader: self.config.me, term },
+                        election::Notice::Following { leader, term } => Fact::Leader { leader, term },
+                        election::Notice::Leaderless => Fact::NoLeader,
+                    };
+                    self.check(facts.push(fact).is_err(), Halt::Outbox);
+                }
+            }
+        }
+        // Only now: what this step said has its stamp, and a later step must have a later one.
+        for fact in facts {
+            self.step_mandate(now, algorithm::Input::Fact(fact));
+        }
+    }
+
+    pub(super) fn step_mandate(&mut self, now: Instant, input: algorithm::Input<mandate::Message, Infallible>) {
+        let mut out = Outbox::new();
+        let scope = self.mandate.scope();
+        let cx = context!(self, now, scope);
+        let (peers, stamp, view) = (cx.peers, cx.stamp, cx.view);
+        self.mandate.handle(&cx, input, &mut out);
+        self.check(out.overflowed(), Halt::Outbox);
+        let mut facts = Facts::new();
+        if self.mandate.view() != view {
+            self.check(facts.push(Fact::View).is_err(), Halt::Outbox);
+        }
+        for output in out {
+            match output {
+                Output::Send { to, message } => {
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Mandate(message));
+                }
+                Output::Notify(notice) => {
+                    self.tell(Notice::Role(notice));
+                    let fact = match notice {
+                        mandate::Notice::Gained { term } => Fact::Leader { leader: self.config.me, term },
+                        mandate::Notice::LeaderChanged { leader, term } => Fact::Leader { leader, term },
+                        mandate::Notice::Leaderless => Fact::NoLeader,
+                        // Whoever leads still does; whoever does not is named by the next notice.
+                        mandate::Notice::Losing { .. } | mandate::Notice::Degraded | mandate::Notice::Lost => continue,
+                    };
+                    self.check(facts.push(fact).is_err(), Halt::Outbox);
+                }
+            }
+        }
+        for fact in facts {
+            self.step_mutex(now, algorithm::Input::Fact(fact));
+        }
+    }
+
+    pub(super) fn step_mutex(&mut self, now: Instant, input: algorithm::Input<M::Message, mutex::Command>) {
+        let mut out = Outbox::new();
+        let scope = self.mutex.scope();
+        let cx = context!(self, now, scope);
+        let (peers, stamp) = (cx.peers, cx.stamp);
+        self.mutex.handle(&cx, input, &mut out);
+        self.check(out.overflowed(), Halt::Outbox);
+        for output in out {
+            match output {
+                Output::Send { to, message } => {
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Mutex(message));
+                }
+                Output::Notify(notice) => self.tell(Notice::Mutex(notice)),
+            }
+        }
+    }
+
+    /// Gives what a stage says to the link.
+    fn submit(&mut self, now: Instant, post: Submit, message: Payload<E::Message, M::Message>) {
+        if post.to.is_empty() {
+            return;
+        }
+        let letter = matches!(message.delivery(), Delivery::Reliable | Delivery::Latest);
+        if letter {
+            self.clock.hear(post.stamp); // the step spoke: its stamp is used up
+        }
+        let place = place!(self, now);
+        let full = self.link.submit(&place, message, post).is_err();
+        if full && letter {
+            self.halt(Halt::Letters);
+        } else if full {
+            self.counters.unsent = self.counters.unsent.saturating_add(1);
+        }
+    }
+}
