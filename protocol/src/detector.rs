@@ -22,7 +22,7 @@ use crate::capacity::{Capacity, Standing};
 use crate::config::{Moment, Timing};
 use crate::dice::within;
 use crate::group::{NodeSet, RosterView, SLOTS_MAX};
-use crate::time::{Instant, Span};
+use crate::time::{Instant, Span, Tick};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -47,30 +47,34 @@ pub struct Alive {
     pub worths: Vec<(u8, Worth), WORTHS_MAX>,
 }
 
-/// What a member would be worth as a leader.
+/// What a member would be worth as a leader, in the room of one number: a table is full of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Worth {
-    /// It has not said yet.
-    Unknown,
-    /// It cannot lead, or must not.
-    Unfit,
-    /// As much as this.
-    Fit(Capacity),
-}
+pub struct Worth(u16);
 
 impl Worth {
+    /// It has not said yet.
+    pub const UNKNOWN: Self = Self(0);
+    /// It cannot lead, or must not.
+    pub const UNFIT: Self = Self(1);
+
     /// The worth of a candidate, or of a node that is none.
     #[must_use]
     pub fn of(standing: Option<Standing>) -> Self {
-        standing.map_or(Self::Unfit, |standing| Self::Fit(standing.capacity))
+        standing.map_or(Self::UNFIT, |standing| Self(standing.capacity.get().saturating_add(2)))
+    }
+
+    /// The capacity of one that can lead.
+    #[must_use]
+    pub fn capacity(self) -> Option<Capacity> {
+        self.0.checked_sub(2).map(Capacity::new)
     }
 }
 
 /// What is known of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Member {
-    /// When its count last grew, in milliseconds since the host's zero, as far as they fit.
-    heard: u32,
+    /// When its count last grew.
+    heard: Tick,
     count: u8,
     slack: u8,
     worth: Worth,
@@ -125,7 +129,7 @@ impl<const N: usize> Detector<N> {
     #[must_use]
     pub fn new(moment: Moment<'_>) -> Self {
         let Moment { now, random, timing } = moment;
-        let member = Member { heard: millis(now), count: 0, slack: 0, worth: Worth::Unknown };
+        let member = Member { heard: Tick::of(now), count: 0, slack: 0, worth: Worth::UNKNOWN };
         Self {
             members: [member; N],
             heard: NodeSet::EMPTY,
@@ -151,12 +155,11 @@ impl<const N: usize> Detector<N> {
     pub fn better(&self, place: &Place<'_>) -> NodeSet {
         let me = place.group.ids_of(place.me).next();
         let better = |slot: &usize| {
-            let id = place.group.id_of(*slot);
-            match (self.members.get(*slot).map(|member| member.worth), place.standing) {
-                (None | Some(Worth::Unfit), _) => false,
-                (Some(Worth::Fit(_)), None) => true,
-                (Some(Worth::Fit(capacity)), Some(mine)) => (capacity, id) > (mine.capacity, Some(mine.id)),
-                (Some(Worth::Unknown), _) => id > me,
+            let (id, worth) = (place.group.id_of(*slot), self.members.get(*slot).map(|member| member.worth));
+            match (worth.and_then(Worth::capacity), place.standing) {
+                (Some(capacity), Some(mine)) => (capacity, id) > (mine.capacity, Some(mine.id)),
+                (Some(_), None) => true,
+                (None, _) => worth == Some(Worth::UNKNOWN) && id > me,
             }
         };
         let others = place.group.all().without(place.me);
@@ -166,9 +169,8 @@ impl<const N: usize> Detector<N> {
     /// The best of the members of `set`, as far as they have told.
     #[must_use]
     pub fn best(&self, group: RosterView<'_>, set: NodeSet) -> Option<Standing> {
-        let standing = |slot: usize| match self.members.get(slot)?.worth {
-            Worth::Fit(capacity) => Some(Standing { capacity, id: group.id_of(slot)? }),
-            Worth::Unknown | Worth::Unfit => None,
+        let standing = |slot: usize| {
+            Some(Standing { capacity: self.members.get(slot)?.worth.capacity()?, id: group.id_of(slot)? })
         };
         set.slots().filter_map(standing).max()
     }
@@ -193,7 +195,7 @@ impl<const N: usize> Detector<N> {
         }
         for &(slot, worth) in &alive.worths {
             let slot = usize::from(slot);
-            let second_hand = !NodeSet::slot(slot).meets(place.me.with(from)) && worth != Worth::Unknown;
+            let second_hand = !NodeSet::slot(slot).meets(place.me.with(from)) && worth != Worth::UNKNOWN;
             if let Some(member) = self.members.get_mut(slot).filter(|_| second_hand) {
                 member.worth = worth;
             }
@@ -219,8 +221,8 @@ impl<const N: usize> Detector<N> {
     fn sign_of_life(&mut self, slot: usize, now: Instant) {
         let set = NodeSet::slot(slot);
         let Some(member) = self.members.get_mut(slot) else { return };
-        let pause = Span::from_millis(millis(now).wrapping_sub(member.heard));
-        member.heard = millis(now);
+        let pause = member.heard.ago(now);
+        member.heard = Tick::of(now);
         if self.suspected.meets(set) {
             self.suspected = self.suspected.without(set);
             self.changes.up = self.changes.up.with(set);
@@ -276,7 +278,7 @@ impl<const N: usize> Detector<N> {
         let usual = self.pause.plus(self.off.times(4)).min(timing.heartbeat.times(PAUSES_MAX));
         let patience = usual.max(least(timing));
         let patience = patience.plus(patience.share(1, 2).times(u32::from(member.slack)));
-        patience.minus(Span::from_millis(millis(now).wrapping_sub(member.heard)))
+        patience.minus(member.heard.ago(now))
     }
 
     /// The sign of life that is due, if one is.
@@ -315,10 +317,4 @@ impl<const N: usize> Detector<N> {
 /// How long a member may be silent at least.
 fn least(timing: &Timing) -> Span {
     timing.heartbeat.times(2).plus(timing.heartbeat.share(1, 4))
-}
-
-/// Milliseconds since the host's zero, as far as they fit: two that are less than seven weeks apart tell how far.
-fn millis(at: Instant) -> u32 {
-    let millis = at.as_micros().checked_div(1_000).unwrap_or(0);
-    u32::try_from(millis & u64::from(u32::MAX)).unwrap_or(0)
 }

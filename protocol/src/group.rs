@@ -142,7 +142,13 @@ pub struct RosterView<'a> {
     used: NodeSet,
 }
 
-impl RosterView<'_> {
+impl<'a> RosterView<'a> {
+    /// The same roster with nobody in it but those of `set`, in the same slots.
+    #[must_use]
+    pub const fn only(self, set: NodeSet) -> RosterView<'a> {
+        RosterView { ids: self.ids, used: self.used.and(set) }
+    }
+
     /// Everyone in the roster.
     #[must_use]
     pub fn all(&self) -> NodeSet {

@@ -5,7 +5,7 @@
 //! exactly once per boot of its writer. It may take several hops: nodes in between pass letters and receipts on.
 //!
 //! Order needs no window: a letter to a node is not sent before that node has acknowledged the letter before it, so
-//! the receiver keeps one number per writer. A control message is worth a round trip.
+//! the receiver keeps one number per writer (in [`crate::neighbours`]). A control message is worth a round trip.
 //!
 //! # Limits
 //! [`QUEUE_MAX`] messages wait at a time, [`RELAYS_MAX`] of other nodes. A near message that finds no room, or whose
@@ -20,12 +20,9 @@ use crate::algorithm::Scope;
 use crate::clock::Stamp;
 use crate::config::{Moment, Timing};
 use crate::dice::within;
-use crate::group::{NodeId, NodeSet, Roster, RosterView};
-use crate::records::Boots;
+use crate::group::{NodeId, NodeSet, RosterView};
 use crate::time::{Instant, Span, sooner};
-use crate::wire::{
-    Delivery, FRAME_MAX, Kind, Letter, Message, NEIGHBOURS_MAX, Packet, Path, Reason, To, Writer, encode,
-};
+use crate::wire::{Delivery, FRAME_MAX, Kind, Letter, Message, NEIGHBOURS_MAX, Packet, Path, To, Writer, encode};
 use heapless::Vec;
 use relay::{Relay, Relays};
 use serde::{Deserialize, Serialize};
@@ -92,13 +89,6 @@ struct Post {
     attempts: u8,
 }
 
-/// The last letter taken in from a writer.
-#[derive(Clone, Copy, Debug, Default)]
-struct Origin {
-    boots: Boots,
-    number: u32,
-}
-
 /// What the link knows about the node it serves.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
@@ -108,10 +98,10 @@ pub struct Place<'a> {
     pub incarnation: u32,
     /// How many hops a frame may take.
     pub hops: u8,
-    /// The neighbours.
-    pub near: RosterView<'a>,
-    /// The group.
-    pub group: RosterView<'a>,
+    /// Everybody there is to deal with.
+    pub roster: RosterView<'a>,
+    /// The group among them.
+    pub group: NodeSet,
     /// How many others are about to speak when this node is.
     pub crowd: u32,
     /// When this is.
@@ -119,33 +109,24 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn roster(&self, scope: Scope) -> RosterView<'_> {
-        match scope {
-            Scope::Neighbours => self.near,
-            Scope::Group | Scope::Nobody => self.group,
-        }
+    /// This node in its group.
+    fn myself(&self) -> NodeSet {
+        self.roster.set_of(self.me).and(self.group)
     }
 
-    /// The nodes of `set`, a set of `scope`, as a set of `other`.
-    fn translate(&self, set: NodeSet, scope: Scope, other: Scope) -> NodeSet {
-        if scope == other {
-            return set;
-        }
-        let roster = self.roster(other);
-        self.roster(scope).ids_of(set).fold(NodeSet::EMPTY, |set, id| set.with(roster.set_of(id)))
-    }
-
-    fn is_for_me(&self, to: To) -> bool {
+    /// Whether a letter is for this node.
+    #[must_use]
+    pub fn is_for_me(&self, to: To) -> bool {
         match to {
             To::Node(id) => id == self.me,
-            To::Members(set) => set.meets(self.group.set_of(self.me)),
+            To::Members(set) => set.meets(self.myself()),
         }
     }
 
     fn is_for_others(&self, to: To) -> bool {
         match to {
             To::Node(id) => id != self.me,
-            To::Members(set) => !set.without(self.group.set_of(self.me)).is_empty(),
+            To::Members(set) => !set.without(self.myself()).is_empty(),
         }
     }
 }
@@ -156,32 +137,20 @@ pub struct Full;
 
 /// The link of one node.
 #[derive(Clone, Debug)]
-pub struct Link<P, const N: usize> {
+pub struct Link<P> {
     queue: Vec<Posted<P>, QUEUE_MAX>,
     relays: Relays,
     receipts: Vec<Receipt, RECEIPTS_MAX>,
-    writers: Roster<N>,
-    origins: [Origin; N],
     number: u32,
-    /// Members given up, and members that have started anew, since last asked.
+    /// Members given up since last asked.
     lost: NodeSet,
-    reset: NodeSet,
 }
 
-impl<P: Message, const N: usize> Link<P, N> {
+impl<P: Message> Link<P> {
     /// A link on which nothing was ever sent.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            queue: Vec::new(),
-            relays: Relays::new(),
-            receipts: Vec::new(),
-            writers: Roster::new(),
-            origins: [Origin::default(); N],
-            number: 0,
-            lost: NodeSet::EMPTY,
-            reset: NodeSet::EMPTY,
-        }
+        Self { queue: Vec::new(), relays: Relays::new(), receipts: Vec::new(), number: 0, lost: NodeSet::EMPTY }
     }
 
     /// Takes a message to be sent.
@@ -231,7 +200,7 @@ impl<P: Message, const N: usize> Link<P, N> {
         }
         self.sweep();
         let (at, to) = (0..self.queue.len()).find_map(|at| {
-            let to = self.ready(at, place);
+            let to = self.ready(at, place.moment.now);
             (!to.is_empty()).then_some((at, to))
         })?;
         let posted = self.queue.get_mut(at)?;
@@ -248,15 +217,14 @@ impl<P: Message, const N: usize> Link<P, N> {
     }
 
     /// Whom the message at `at` may be sent to now: nobody who has not acknowledged an earlier letter.
-    fn ready(&self, at: usize, place: &Place<'_>) -> NodeSet {
+    fn ready(&self, at: usize, now: Instant) -> NodeSet {
         let Some(posted) = self.queue.get(at) else { return NodeSet::EMPTY };
         match posted.letter {
-            None if posted.due <= place.moment.now => posted.to,
+            None if posted.due <= now => posted.to,
             None => NodeSet::EMPTY,
             Some(post) => {
                 let before = self.queue.iter().take(at).filter(|other| other.letter.is_some());
-                let before = before.map(|other| place.translate(other.to, other.scope, posted.scope));
-                before.fold(post.unsent, NodeSet::without)
+                before.map(|other| other.to).fold(post.unsent, NodeSet::without)
             }
         }
     }
@@ -266,87 +234,41 @@ impl<P: Message, const N: usize> Link<P, N> {
         self.queue.retain(|posted| !posted.to.is_empty());
     }
 
-    /// A letter has come in: whether it is for this node and new.
-    ///
-    /// # Errors
-    /// Where it is not, or was taken in before.
-    pub fn accept(&mut self, place: &Place<'_>, packet: &Packet<'_>, letter: Letter) -> Result<(), Reason> {
+    /// A letter has come in: passes it on to whoever else it is for.
+    pub fn pass_letter_on(&mut self, place: &Place<'_>, packet: &Packet<'_>, letter: Letter) {
         let writer = packet.writer();
-        if writer.id == place.me {
-            return Err(Reason::NotForMe);
+        if writer.id == place.me || !place.is_for_others(letter.to) {
+            return;
         }
-        if place.is_for_others(letter.to) {
-            let mark = mark(writer, letter.number, letter.attempt, place.me);
-            self.relays.overhear(mark, letter.hops);
-            let hops = letter.hops.saturating_sub(1);
-            let path = Path::Letter(Letter { writer: Some(writer), hops, ..letter });
-            if let (1.., Ok(body)) = (hops, Vec::from_slice(packet.body)) {
-                self.relays.pass_on(place, Relay { mark, hops, kind: packet.kind, path, body });
-            }
+        let mark = mark(writer, letter.number, letter.attempt, place.me);
+        self.relays.overhear(mark, letter.hops);
+        let hops = letter.hops.saturating_sub(1);
+        let path = Path::Letter(Letter { writer: Some(writer), hops, ..letter });
+        if let (1.., Ok(body)) = (hops, Vec::from_slice(packet.body)) {
+            self.relays.pass_on(place, Relay { mark, hops, kind: packet.kind, path, body });
         }
-        if !place.is_for_me(letter.to) {
-            return Err(Reason::NotForMe);
-        }
-        let full = self.queue.iter().filter(|posted| posted.letter.is_some()).count() > QUEUE_MAX - ANSWERS_MAX;
-        let origin = self.meet(place, writer)?;
-        let Letter { number, attempt, .. } = letter;
-        let new = number > origin.number;
-        if new && full {
-            return Err(Reason::Crowded);
-        }
-        origin.number = origin.number.max(number);
+    }
+
+    /// Whether there is room for the answers to one more letter.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.queue.iter().filter(|posted| posted.letter.is_some()).count() <= QUEUE_MAX - ANSWERS_MAX
+    }
+
+    /// Sends a receipt for a letter that this node has taken in, now or before.
+    pub fn acknowledge(&mut self, place: &Place<'_>, writer: Writer, letter: Letter) {
         let hops = match letter.to {
             To::Node(_) => 1, // from a neighbour
             To::Members(_) => place.hops,
         };
-        let Writer { id: origin, incarnation } = writer;
+        let (Writer { id: origin, incarnation }, Letter { number, attempt, .. }) = (writer, letter);
         // A receipt that finds no room is sent with the next attempt.
         let _ = self.receipts.push(Receipt { origin, incarnation, number, attempt, by: place.me, hops });
-        if new { Ok(()) } else { Err(Reason::Duplicate) }
     }
 
-    /// What is known of a writer, in this boot of it.
-    ///
-    /// # Errors
-    /// Where the boot is over, or there is no room.
-    fn meet(&mut self, place: &Place<'_>, writer: Writer) -> Result<&mut Origin, Reason> {
-        let member = place.group.set_of(writer.id);
-        let origin = self.origin(place, writer.id).ok_or(Reason::Crowded)?;
-        let first = origin.boots == Boots::default();
-        if origin.boots.admit(writer.incarnation).ok_or(Reason::Outdated)? {
-            origin.number = 0;
-            if !first {
-                self.reset = self.reset.with(member);
-            }
-        }
-        self.origin(place, writer.id).ok_or(Reason::Crowded)
-    }
-
-    /// Hears that a node is in this boot.
-    ///
-    /// # Errors
-    /// Where the boot is over, or there is no room for it.
-    pub fn hear_boot(&mut self, place: &Place<'_>, writer: Writer) -> Result<(), Reason> {
-        self.meet(place, writer).map(|_| ())
-    }
-
-    /// The members given up, and those that have started anew, since the last call.
-    pub fn take_changes(&mut self) -> (NodeSet, NodeSet) {
-        (core::mem::take(&mut self.lost), core::mem::take(&mut self.reset))
-    }
-
-    /// What is known of a writer. Where there is no room, a writer is forgotten that is no member of the group: one out
-    /// of range, if there is one.
-    fn origin(&mut self, place: &Place<'_>, writer: NodeId) -> Option<&mut Origin> {
-        let known = self.writers.view();
-        if known.slot_of(writer).is_none() && known.all() == NodeSet::first(N) {
-            let strangers = known.all().slots().filter_map(|slot| Some((known.id_of(slot)?, slot)));
-            let strangers = strangers.filter(|&(id, _)| place.group.slot_of(id).is_none());
-            let (_, slot) = strangers.min_by_key(|&(id, _)| place.near.slot_of(id).is_some())?;
-            self.writers.remove(NodeSet::slot(slot));
-            *self.origins.get_mut(slot)? = Origin::default();
-        }
-        self.origins.get_mut(self.writers.insert(writer)?)
+    /// The members given up since the last call.
+    pub fn take_lost(&mut self) -> NodeSet {
+        core::mem::take(&mut self.lost)
     }
 
     /// A receipt has come in.
@@ -360,8 +282,7 @@ impl<P: Message, const N: usize> Link<P, N> {
         }
         for posted in &mut self.queue {
             if posted.letter.is_some_and(|post| post.number == receipt.number) {
-                let by = place.roster(posted.scope).set_of(receipt.by);
-                posted.reached(by);
+                posted.reached(place.roster.set_of(receipt.by));
             }
         }
         self.sweep();
@@ -380,7 +301,7 @@ impl<P: Message, const N: usize> Link<P, N> {
     fn pass_receipt_on(&mut self, place: &Place<'_>, receipt: Receipt) {
         let Receipt { origin, incarnation, number, attempt, by, hops } = receipt;
         let writer = Writer { id: origin, incarnation };
-        self.relays.reached(writer, number, place.group.set_of(by));
+        self.relays.reached(writer, number, place.roster.set_of(by).and(place.group));
         let mark = !mark(writer, number, attempt, by);
         self.relays.overhear(mark, hops);
         let hops = hops.saturating_sub(1);
@@ -400,7 +321,7 @@ impl<P: Message, const N: usize> Link<P, N> {
     }
 }
 
-impl<P: Message, const N: usize> Default for Link<P, N> {
+impl<P: Message> Default for Link<P> {
     fn default() -> Self {
         Self::new()
     }
@@ -461,11 +382,10 @@ impl<P> Posted<P> {
 
     /// The path of the next frame of this message, to any or all of `ready`.
     fn send(&mut self, place: &Place<'_>, ready: NodeSet, peers: NodeSet) -> Path {
-        let roster = place.roster(self.scope);
         let Some(post) = &mut self.letter else {
             let everyone = match self.scope {
                 Scope::Neighbours => peers,
-                Scope::Group | Scope::Nobody => roster.all().without(roster.set_of(place.me)),
+                Scope::Group | Scope::Nobody => place.group.without(place.myself()),
             };
             if everyone.without(self.to).is_empty() {
                 self.to = NodeSet::EMPTY;
@@ -474,10 +394,10 @@ impl<P> Posted<P> {
             let named =
                 self.to.slots().take(NEIGHBOURS_MAX).fold(NodeSet::EMPTY, |set, slot| set.with(NodeSet::slot(slot)));
             self.to = self.to.without(named);
-            return Path::Neighbours(roster.ids_of(named).collect());
+            return Path::Neighbours(place.roster.ids_of(named).collect());
         };
         let first = ready.slots().next().map_or(NodeSet::EMPTY, NodeSet::slot);
-        let name = roster.ids_of(first).next().unwrap_or(place.me);
+        let name = place.roster.ids_of(first).next().unwrap_or(place.me);
         let (to, hops, sent) = match self.scope {
             Scope::Neighbours => (To::Node(name), 1, first),
             Scope::Group | Scope::Nobody => (To::Members(ready), place.hops, ready),

@@ -7,13 +7,16 @@
 //! Hellos come fast while the neighbourhood changes and twice as slowly each time nothing did (as Trickle does, but
 //! without suppression: the point of a hello is that *this* node was heard). Silence is measured against what a
 //! neighbour usually says, so a quiet network stays quiet.
+//!
+//! One table holds everybody a node deals with: the members of its group in the first slots, for good; whoever else is
+//! heard in the others, while it is.
 
 use crate::config::{Moment, Timing};
 use crate::dice::within;
 use crate::group::{NodeId, NodeSet, Roster, RosterView};
 use crate::records::Boots;
-use crate::time::{Instant, Span, sooner};
-use crate::wire::{FRAME_MAX, Packet, Reason};
+use crate::time::{Instant, Span, Tick, sooner};
+use crate::wire::{FRAME_MAX, Packet, Reason, Writer};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -66,9 +69,11 @@ struct Neighbour {
     /// Hellos in a row that did not list this node.
     unlisted: u8,
     hears_me: bool,
-    heard_at: Instant,
+    heard_at: Tick,
     /// Its usual pause between frames.
     pause: Span,
+    /// The last of its letters that was taken in.
+    letter: u32,
 }
 
 impl Neighbour {
@@ -80,13 +85,14 @@ impl Neighbour {
         good: false,
         unlisted: 0,
         hears_me: false,
-        heard_at: Instant::ZERO,
+        heard_at: Tick::ZERO,
         pause: Span::ZERO,
+        letter: 0,
     };
 
-    /// When to stop waiting for it.
-    fn until(&self, timing: &Timing) -> Instant {
-        self.heard_at.after(timing.heartbeat.times(SILENT_BEATS).max(self.pause.times(SILENT_PAUSES)))
+    /// How long it may be silent.
+    fn patience(&self, timing: &Timing) -> Span {
+        timing.heartbeat.times(SILENT_BEATS).max(self.pause.times(SILENT_PAUSES))
     }
 
     /// Takes note of a frame.
@@ -112,9 +118,9 @@ impl Neighbour {
             self.quality = average(self.quality, 0);
         }
         self.quality = average(self.quality, quality);
-        let pause = now.since(self.heard_at);
+        let pause = self.heard_at.ago(now);
         self.pause = self.pause.share(3, 4).plus(pause.share(1, 4));
-        self.heard_at = now;
+        self.heard_at = Tick::of(now);
         Ok(())
     }
 }
@@ -138,6 +144,8 @@ pub struct Changes {
     pub down: NodeSet,
     /// Come.
     pub up: NodeSet,
+    /// Members that have started anew.
+    pub reset: NodeSet,
 }
 
 /// The neighbours of one node.
@@ -145,6 +153,9 @@ pub struct Changes {
 pub struct Neighbours<const N: usize> {
     roster: Roster<N>,
     known: [Neighbour; N],
+    members: NodeSet,
+    /// Those in range.
+    heard: NodeSet,
     two_way: NodeSet,
     changes: Changes,
     /// The pause between hellos, when the next is due, and whose turn it is to be listed.
@@ -162,6 +173,8 @@ impl<const N: usize> Neighbours<N> {
         Self {
             roster: Roster::new(),
             known: [Neighbour::NOBODY; N],
+            members: NodeSet::EMPTY,
+            heard: NodeSet::EMPTY,
             two_way: NodeSet::EMPTY,
             changes: Changes::default(),
             interval: moment.timing.hello_min,
@@ -171,10 +184,28 @@ impl<const N: usize> Neighbours<N> {
         }
     }
 
-    /// Everybody heard.
+    /// Takes a member of the group in, for good; `None` where there is no room.
+    pub fn join(&mut self, member: NodeId) -> Option<()> {
+        self.members = self.members.with(NodeSet::slot(self.roster.insert(member)?));
+        Some(())
+    }
+
+    /// Everybody there is to deal with.
     #[must_use]
     pub fn roster(&self) -> RosterView<'_> {
         self.roster.view()
+    }
+
+    /// The group, in the same slots.
+    #[must_use]
+    pub fn group(&self) -> RosterView<'_> {
+        self.roster.view().only(self.members)
+    }
+
+    /// Those in range.
+    #[must_use]
+    pub const fn heard(&self) -> NodeSet {
+        self.heard
     }
 
     /// Those that hear this node too.
@@ -205,14 +236,13 @@ impl<const N: usize> Neighbours<N> {
     /// # Errors
     /// Where the frame must be dropped: heard before, of an earlier boot, or of a node there is no room for.
     pub fn hear(&mut self, moment: Moment<'_>, packet: &Packet<'_>, quality: u8) -> Result<(), Reason> {
-        let slot = match self.roster.view().slot_of(packet.sender) {
+        let slot = match self.roster.view().slot_of(packet.sender).filter(|&slot| self.heard.meets(NodeSet::slot(slot)))
+        {
             Some(slot) => slot,
             None => self.meet(moment, packet, quality)?,
         };
-        let Some(known) = self.known.get_mut(slot) else { return Err(Reason::Crowded) };
-        if known.boots.admit(packet.incarnation).ok_or(Reason::Outdated)? {
-            *known = Neighbour { boots: known.boots, ..Self::first(moment, packet, quality) };
-            self.drop_link(NodeSet::slot(slot));
+        if self.boot(slot, packet.incarnation)? {
+            self.begin(slot, moment, packet, quality);
         }
         let Some(known) = self.known.get_mut(slot) else { return Err(Reason::Crowded) };
         known.hear(packet.sequence, quality, moment.now)?;
@@ -225,6 +255,40 @@ impl<const N: usize> Neighbours<N> {
         }
         self.review(moment, slot);
         Ok(())
+    }
+
+    /// Hears that a node is in this boot: whether it is a new one, with which everything begins anew.
+    fn boot(&mut self, slot: usize, incarnation: u32) -> Result<bool, Reason> {
+        let Some(known) = self.known.get_mut(slot) else { return Err(Reason::Crowded) };
+        let first = known.boots == Boots::default();
+        let new = known.boots.admit(incarnation).ok_or(Reason::Outdated)?;
+        if new {
+            *known = Neighbour { boots: known.boots, ..Neighbour::NOBODY };
+            let set = NodeSet::slot(slot);
+            self.drop_link(set);
+            if !first {
+                self.changes.reset = self.changes.reset.with(set.and(self.members));
+            }
+        }
+        Ok(new)
+    }
+
+    /// Takes in the letter of this number, if there is `room`: whether it is a new one.
+    ///
+    /// # Errors
+    /// Where it is of an earlier boot, of a stranger, or there is no room.
+    pub fn take_letter(&mut self, writer: Writer, number: u32, room: bool) -> Result<bool, Reason> {
+        let slot = self.roster.view().slot_of(writer.id).ok_or(Reason::Crowded)?;
+        if self.boot(slot, writer.incarnation)? {
+            self.heard = self.heard.without(NodeSet::slot(slot)); // to be met again, if it is in range
+        }
+        let Some(known) = self.known.get_mut(slot) else { return Err(Reason::Crowded) };
+        let new = number > known.letter;
+        if new && !room {
+            return Err(Reason::Crowded);
+        }
+        known.letter = known.letter.max(number);
+        Ok(new)
     }
 
     /// Takes note of whom a neighbour hears.
@@ -254,19 +318,20 @@ impl<const N: usize> Neighbours<N> {
         }
         let mut gone = NodeSet::EMPTY;
         let mut next = None;
-        for slot in self.roster.view().all().slots() {
+        for slot in self.heard.slots() {
             let Some(known) = self.known.get(slot) else { continue };
-            let until = known.until(moment.timing);
-            if until <= moment.now {
+            let left = known.patience(moment.timing).minus(known.heard_at.ago(moment.now));
+            if left == Span::ZERO {
                 gone = gone.with(NodeSet::slot(slot));
             } else {
-                next = sooner(next, Some(until));
+                next = sooner(next, Some(moment.now.after(left)));
             }
         }
         self.check_at = next;
         if !gone.is_empty() {
-            self.roster.remove(gone);
             self.drop_link(gone);
+            self.heard = self.heard.without(gone);
+            self.roster.remove(gone.without(self.members));
         }
     }
 
@@ -306,30 +371,37 @@ impl<const N: usize> Neighbours<N> {
         sooner(Some(self.hello_at), self.check_at)
     }
 
-    fn first(moment: Moment<'_>, packet: &Packet<'_>, quality: u8) -> Neighbour {
-        Neighbour {
-            boots: Boots::first(packet.incarnation),
+    /// A node is heard for the first time, or for the first time in this boot of it.
+    fn begin(&mut self, slot: usize, moment: Moment<'_>, packet: &Packet<'_>, quality: u8) {
+        self.heard = self.heard.with(NodeSet::slot(slot));
+        let Some(known) = self.known.get_mut(slot) else { return };
+        *known = Neighbour {
+            boots: known.boots,
+            letter: known.letter,
             sequence: packet.sequence.saturating_sub(1),
             quality: QUALITY_FIRST.min(quality),
-            heard_at: moment.now,
+            heard_at: Tick::of(moment.now),
             pause: moment.timing.hello_min,
             ..Neighbour::NOBODY
-        }
+        };
+        self.check_at = sooner(self.check_at, Some(moment.now.after(known.patience(moment.timing))));
     }
 
-    /// Makes room for a node never heard before.
+    /// Makes room for a node that was not in range.
     fn meet(&mut self, moment: Moment<'_>, packet: &Packet<'_>, quality: u8) -> Result<usize, Reason> {
-        if self.roster.view().all() == NodeSet::first(N) {
+        let stranger = self.roster.view().slot_of(packet.sender).is_none();
+        if stranger && self.roster.view().all() == NodeSet::first(N) {
             // A node that does not hear this one is of no use: its place goes to whoever may.
-            let useless = self.roster.view().all().without(self.two_way).slots().next().ok_or(Reason::Crowded)?;
+            let useless =
+                self.heard.without(self.two_way).without(self.members).slots().next().ok_or(Reason::Crowded)?;
+            self.heard = self.heard.without(NodeSet::slot(useless));
             self.roster.remove(NodeSet::slot(useless));
         }
         let slot = self.roster.insert(packet.sender).ok_or(Reason::Crowded)?;
-        let met = Self::first(moment, packet, quality);
-        self.check_at = sooner(self.check_at, Some(met.until(moment.timing)));
-        if let Some(known) = self.known.get_mut(slot) {
-            *known = met;
+        if let Some(known) = self.known.get_mut(slot).filter(|_| stranger) {
+            *known = Neighbour::NOBODY;
         }
+        self.begin(slot, moment, packet, quality);
         Ok(slot)
     }
 
@@ -366,7 +438,7 @@ impl<const N: usize> Neighbours<N> {
 
     /// The shortest pause between hellos: where many speak, each has to speak less.
     fn shortest(&self, timing: &Timing) -> Span {
-        timing.hello_min.share(self.roster.view().all().len().max(CROWD_FREE), CROWD_FREE).min(timing.hello_max)
+        timing.hello_min.share(self.heard.len().max(CROWD_FREE), CROWD_FREE).min(timing.hello_max)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::config::{Config, ConfigError, Moment};
 use crate::detector::{self, Detector};
 use crate::dice::Dice;
 use crate::election::Election;
-use crate::group::{NodeId, NodeSet, Roster};
+use crate::group::NodeId;
 use crate::link::{LETTER_MAX, Link, Place};
 use crate::mandate::Mandate;
 use crate::mutex::{Fence, LockId, Mutex};
@@ -41,8 +41,8 @@ macro_rules! place {
             me: $node.config.me,
             incarnation: $node.records.incarnation,
             hops: $node.config.hops,
-            near: $node.neighbours.roster(),
-            group: $node.group.view(),
+            roster: $node.neighbours.roster(),
+            group: $node.neighbours.group().all(),
             crowd: $node.crowd(),
             moment: moment!($node, $now),
         }
@@ -52,7 +52,7 @@ macro_rules! place {
 /// What the detector is told about the node: likewise.
 macro_rules! presence {
     ($node:expr, $now:expr) => {{
-        let group = $node.group.view();
+        let group = $node.neighbours.group();
         detector::Place {
             group,
             me: group.set_of($node.config.me),
@@ -85,9 +85,8 @@ pub struct Node<E: Election, M: Mutex, const N: usize> {
     unsaved: bool,
     clock: Clock,
     sequence: u32,
-    group: Roster<N>,
     neighbours: Neighbours<N>,
-    link: Link<Payload<E::Message, M::Message>, N>,
+    link: Link<Payload<E::Message, M::Message>>,
     detector: Detector<N>,
     election: E,
     mandate: Mandate,
@@ -125,7 +124,6 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             unsaved: true,
             clock: Clock::after(records.stamp),
             sequence: 0,
-            group: Roster::new(),
             neighbours,
             link: Link::new(),
             detector,
@@ -146,12 +144,12 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     /// Where they are more than it has room for, or it is not one of them.
     pub fn in_group(mut self, members: &[NodeId]) -> Result<Self, ConfigError> {
         for &member in members {
-            self.group.insert(member).ok_or(ConfigError::LargeGroup)?;
+            self.neighbours.join(member).ok_or(ConfigError::LargeGroup)?;
         }
-        if self.group.view().slot_of(self.config.me).is_none() {
+        if self.neighbours.group().slot_of(self.config.me).is_none() {
             return Err(ConfigError::NotAMember);
         }
-        self.mandate.begin(self.group.view().all());
+        self.mandate.begin(self.neighbours.group().all());
         // Sets of members travel: nodes with different lists must not understand each other.
         self.config.key = self.config.key.for_group(members);
         Ok(self)
@@ -277,25 +275,18 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
 
     /// Whether this node is one of a group that something of it works on.
     fn is_member(&self) -> bool {
-        self.uses(Scope::Group) && !self.group.view().all().is_empty()
+        self.uses(Scope::Group) && !self.neighbours.group().all().is_empty()
     }
 
     /// How many others may want to speak when this node does. Without hellos nobody knows who hears whom.
     fn crowd(&self) -> u32 {
-        let heard = self.neighbours.roster().all();
-        if self.uses(Scope::Neighbours) { self.neighbours.two_way().len() } else { heard.len() }
+        if self.uses(Scope::Neighbours) { self.neighbours.two_way().len() } else { self.neighbours.heard().len() }
     }
 
     /// This node as a candidate.
     fn standing(&self) -> Option<Standing> {
         let fit = self.config.may_lead && self.quarantine.is_none();
         self.capacity.filter(|_| fit).map(|capacity| Standing { capacity, id: self.config.me })
-    }
-
-    /// The members heard without being passed on.
-    fn near_members(&self) -> NodeSet {
-        let (heard, group) = (self.neighbours.roster(), self.group.view());
-        heard.ids_of(heard.all()).fold(NodeSet::EMPTY, |set, id| set.with(group.set_of(id)))
     }
 
     /// The kind, path and body of the next frame that is due.

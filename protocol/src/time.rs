@@ -111,6 +111,29 @@ impl Span {
     }
 }
 
+/// A moment to the millisecond, in half the room: for tables. Only how long ago it was can be asked, and that only within
+/// seven weeks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tick(u32);
+
+impl Tick {
+    /// The host's zero.
+    pub const ZERO: Self = Self(0);
+
+    /// The millisecond that `at` is in.
+    #[must_use]
+    pub fn of(at: Instant) -> Self {
+        let millis = at.0.checked_div(1_000).unwrap_or(0) & u64::from(u32::MAX);
+        Self(u32::try_from(millis).unwrap_or(0))
+    }
+
+    /// How long ago it was at `now`.
+    #[must_use]
+    pub fn ago(self, now: Instant) -> Span {
+        Span::from_millis(Self::of(now).0.wrapping_sub(self.0))
+    }
+}
+
 /// The earlier of two deadlines, where `None` is no deadline.
 #[must_use]
 pub fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
@@ -132,6 +155,13 @@ mod tests {
         assert_eq!(Instant::ZERO.since(end), Span::ZERO);
         assert_eq!(Span::from_secs(4_000).times(2), Span::from_micros(u32::MAX));
         assert_eq!(Span::from_millis(1).doubled(200), Span::from_micros(u32::MAX));
+    }
+
+    #[test]
+    fn a_tick_tells_how_long_ago_it_was_when_its_number_has_wrapped_too() {
+        let at = Instant::from_micros((u64::from(u32::MAX) - 1) * 1_000);
+        assert_eq!(Tick::of(at).ago(at.after(Span::from_millis(5))), Span::from_millis(5));
+        assert_eq!(at.after(Span::from_millis(5)).before(Span::from_millis(5)), at);
     }
 
     #[test]

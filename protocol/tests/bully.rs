@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Net, complete, config, letters};
-use protocol::election::bully::{Bully, Rules};
 use protocol::election::Command;
+use protocol::election::bully::{Bully, Rules};
 use protocol::mutex::NoMutex;
 use protocol::node::Input;
 use protocol::wire::Kind;

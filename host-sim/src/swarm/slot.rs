@@ -102,7 +102,7 @@ impl Slot {
             return; // the last words of the life before
         }
         match report {
-            Report::Starting { .. } => {} // seen to above
+            Report::Starting { .. } | Report::Losing | Report::Degraded => {} // seen to above; as before
             Report::Stored(records) => {
                 self.records = Some(records);
                 self.said.push_back(Said::Stored(records));
@@ -110,7 +110,6 @@ impl Slot {
             Report::Leading { term } => self.believe(Some((me, term)), News::Leads(term)),
             Report::Following { leader, term } => self.believe(Some((leader, term)), News::Follows(leader, term)),
             Report::Leaderless => self.believe(None, News::Leaderless),
-            Report::Losing | Report::Degraded => {} // it leads, or follows, as before
             Report::Status(status) => self.status = Some(status),
             Report::Stopped(_) => self.believe(None, News::Halted("its log says why")),
         }

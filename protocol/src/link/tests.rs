@@ -3,7 +3,8 @@
 extern crate std;
 
 use super::*;
-use crate::wire::decode;
+use crate::neighbours::Neighbours;
+use crate::wire::{Reason, decode};
 use std::vec;
 use std::vec::Vec;
 
@@ -81,27 +82,35 @@ impl Frame {
 
 /// A node that is nothing but a link. Boards 1 to 4 are a group, in slots 0 to 3.
 struct Board {
-    link: Link<Said, 4>,
+    link: Link<Said>,
     me: NodeId,
     incarnation: u32,
-    near: Roster<4>,
-    group: Roster<4>,
+    near: Neighbours<6>,
+    heard: u32,
     random: u32,
 }
 
 impl Board {
     fn new(me: u32) -> Self {
-        let mut group = Roster::new();
+        let mut near = Neighbours::new(Moment { now: Instant::ZERO, random: 0, timing: &Timing::RADIO });
         for id in 1..=NODES {
-            group.insert(NodeId(id));
+            near.join(NodeId(id)).unwrap();
         }
-        Self { link: Link::new(), me: NodeId(me), incarnation: 1, near: Roster::new(), group, random: 0 }
+        Self { link: Link::new(), me: NodeId(me), incarnation: 1, near, heard: 0, random: 0 }
     }
 
-    fn with<T>(&mut self, now: Instant, act: impl FnOnce(&mut Link<Said, 4>, &Place<'_>) -> T) -> T {
+    /// Hears a frame of a node: its place in the table.
+    fn meet(&mut self, id: u32) -> NodeSet {
+        let (kind, path) = (Kind::Hello, Path::Everyone);
+        let packet = Packet { kind, sender: NodeId(id), incarnation: 1, sequence: 1, path, body: &[] };
+        self.near.hear(Moment { now: Instant::ZERO, random: 0, timing: &Timing::RADIO }, &packet, u8::MAX).unwrap();
+        self.near.roster().set_of(NodeId(id))
+    }
+
+    fn with<T>(&mut self, now: Instant, act: impl FnOnce(&mut Link<Said>, &Place<'_>) -> T) -> T {
         let moment = Moment { now, random: self.random, timing: &Timing::RADIO };
-        let (near, group) = (self.near.view(), self.group.view());
-        let place = Place { me: self.me, incarnation: self.incarnation, hops: 8, near, group, crowd: 2, moment };
+        let (roster, group) = (self.near.roster(), self.near.group().all());
+        let place = Place { me: self.me, incarnation: self.incarnation, hops: 8, roster, group, crowd: 2, moment };
         act(&mut self.link, &place)
     }
 
@@ -144,8 +153,20 @@ impl Board {
             self.with(now, |link, place| link.receive(place, frame.receipt()));
             return Ok(None);
         }
-        self.with(now, |link, place| link.accept(place, &packet, frame.letter()))?;
-        Ok(Some(decode(&body).unwrap()))
+        self.heard += 1;
+        let heard = Packet { sequence: self.heard, ..packet.clone() };
+        self.near.hear(Moment { now, random: 0, timing: &Timing::RADIO }, &heard, u8::MAX)?;
+        let (letter, writer) = (frame.letter(), packet.writer());
+        let mine = self.with(now, |link, place| {
+            link.pass_letter_on(place, &packet, letter);
+            place.is_for_me(letter.to) && writer.id != place.me
+        });
+        if !mine {
+            return Err(Reason::NotForMe);
+        }
+        let new = self.near.take_letter(writer, letter.number, self.link.has_room())?;
+        self.with(now, |link, place| link.acknowledge(place, writer, letter));
+        if new { Ok(Some(decode(&body).unwrap())) } else { Err(Reason::Duplicate) }
     }
 }
 
@@ -205,10 +226,8 @@ fn a_letter_goes_at_once_to_whoever_has_all_before_it() {
 #[test]
 fn letters_to_members_and_to_neighbours_are_one_stream() {
     let (mut writer, mut reader) = (Board::new(1), Board::new(2));
-    writer.near.insert(NodeId(9));
-    let slot = writer.near.insert(NodeId(2)).unwrap();
     writer.write(&[2, 3], Said::Letter(0));
-    writer.post(Scope::Neighbours, NodeSet::slot(slot), Said::Letter(1)).unwrap();
+    writer.post(Scope::Neighbours, members(&[2]), Said::Letter(1)).unwrap();
     let first = only(writer.poll(Instant::ZERO));
     assert_eq!(first.says(), (to(&[2, 3]), Said::Letter(0)));
     reader.hear(Instant::ZERO, &first).unwrap();
@@ -275,7 +294,7 @@ fn a_letter_that_was_held_back_has_not_been_tried() {
 #[test]
 fn a_neighbour_that_never_answers_is_given_up_and_one_that_is_gone_forgotten() {
     let mut writer = Board::new(1);
-    let slot = NodeSet::slot(writer.near.insert(NodeId(9)).unwrap());
+    let slot = writer.meet(9);
     writer.post(Scope::Neighbours, slot, Said::Letter(0)).unwrap();
     let mut frames = writer.poll(Instant::ZERO);
     while let Some(due) = writer.link.deadline() {
@@ -293,7 +312,7 @@ fn a_neighbour_that_never_answers_is_given_up_and_one_that_is_gone_forgotten() {
 #[test]
 fn a_receipt_goes_as_far_as_the_letter_came() {
     let (mut writer, mut reader) = (Board::new(1), Board::new(2));
-    let slot = NodeSet::slot(writer.near.insert(NodeId(2)).unwrap());
+    let slot = members(&[2]);
     writer.post(Scope::Neighbours, slot, Said::Letter(0)).unwrap();
     reader.hear(Instant::ZERO, &only(writer.poll(Instant::ZERO))).unwrap();
     let receipt = only(reader.poll(Instant::ZERO));
@@ -483,20 +502,25 @@ fn the_latest_word_replaces_the_one_before_and_no_word_of_another_stage() {
 }
 
 #[test]
-fn a_writer_out_of_range_is_forgotten_for_a_new_one_and_a_member_never() {
-    let mut reader = Board::new(1);
-    let mut letter = |id: u32| {
-        let mut writer = Board::new(id);
-        let slot = NodeSet::slot(writer.near.insert(NodeId(1)).unwrap());
-        writer.post(Scope::Neighbours, slot, Said::Letter(0)).unwrap();
-        let frame = only(writer.poll(Instant::ZERO));
-        let taken = reader.hear(Instant::ZERO, &frame);
-        reader.poll(Instant::ZERO);
-        taken
-    };
-    let new = Ok(Some(Said::Letter(0)));
-    assert_eq!([2, 3, 7, 8, 9].map(&mut letter), [new; 5]);
-    assert_eq!([2, 3, 9].map(&mut letter), [Err(Reason::Duplicate); 3]);
+fn a_member_that_never_answers_is_given_up_in_the_end_and_named() {
+    let mut writer = Board::new(1);
+    writer.write(&[2, 3], Said::Letter(0));
+    let mut rounds = 0;
+    while let Some(due) = writer.link.deadline().or((rounds == 0).then_some(Instant::ZERO)) {
+        rounds += writer.poll(due).len();
+    }
+    assert_eq!(rounds, usize::from(MEMBER_ROUNDS));
+    assert_eq!(writer.link.take_lost(), members(&[2, 3]));
+    assert_eq!(writer.link.take_lost(), NodeSet::EMPTY);
+}
+
+#[test]
+fn a_member_that_is_suspected_is_written_to_no_more() {
+    let mut writer = Board::new(1);
+    writer.write(&[2], Said::Letter(0));
+    writer.write(&[2, 3], Said::Letter(1));
+    writer.link.forget(Scope::Group, members(&[2]));
+    assert_eq!(only(writer.poll(Instant::ZERO)).says(), (to(&[3]), Said::Letter(1)));
 }
 
 /// Hands frames between boards in a line, each in its own good time: lost, repeated, late.

@@ -63,10 +63,10 @@ fn a_neighbour_counts_from_when_each_hears_the_other() {
     assert_eq!((near.two_way(), near.take_changes()), (NodeSet::EMPTY, Changes::default()));
     near.says(at(0), 2, &hello(true, &[7, 1]));
     assert_eq!(near.counted(), [2]);
-    assert_eq!(near.take_changes(), Changes { up: near.set_of(2), down: NodeSet::EMPTY });
+    assert_eq!(near.take_changes(), Changes { up: near.set_of(2), ..Changes::default() });
     near.says(at(0), 2, &hello(true, &[7]));
     assert_eq!(near.counted(), []);
-    assert_eq!(near.take_changes(), Changes { up: NodeSet::EMPTY, down: near.set_of(2) });
+    assert_eq!(near.take_changes(), Changes { down: near.set_of(2), ..Changes::default() });
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_silent_neighbour_is_given_up_when_its_time_is_over_and_not_before() {
     assert_eq!(near.counted(), [2, 3]);
     near.timeout(moment(Instant::ZERO.after(patience)));
     assert_eq!(near.counted(), [3]);
-    assert_eq!(near.take_changes(), Changes { up: NodeSet::EMPTY, down: two });
+    assert_eq!(near.take_changes(), Changes { down: two, ..Changes::default() });
     assert_eq!(near.check_at, Some(at(500).after(patience)));
 }
 
@@ -226,7 +226,7 @@ fn a_restarted_neighbour_has_to_be_heard_and_to_hear_anew() {
     near.befriend(at(0), 2, 50);
     near.take_changes();
     near.hear(moment(at(1)), &packet(2, 2, 1), CLEAR).unwrap();
-    assert_eq!(near.take_changes(), Changes { up: NodeSet::EMPTY, down: near.set_of(2) });
+    assert_eq!(near.take_changes(), Changes { down: near.set_of(2), ..Changes::default() });
     near.says(at(1), 2, &hello(true, &[1]));
     assert_eq!(near.counted(), [2]);
     assert_eq!(near.hear(moment(at(2)), &packet(2, 1, 51), CLEAR), Err(Reason::Outdated));
@@ -303,4 +303,35 @@ fn a_node_left_out_of_some_lists_still_counts_and_of_many_no_more() {
     }
     near.says(at(0), 2, &hello(false, &[8, 9]));
     assert_eq!(near.counted(), []);
+}
+
+#[test]
+fn a_member_of_the_group_keeps_its_place_and_its_letters_when_it_falls_silent() {
+    let mut near = new::<2>();
+    near.join(NodeId(2)).unwrap();
+    let writer = |incarnation| Writer { id: NodeId(2), incarnation };
+    near.befriend(at(0), 2, 1);
+    assert_eq!(near.take_letter(writer(1), 5, true), Ok(true));
+    near.timeout(moment(at(60_000)));
+    assert_eq!((near.heard(), near.two_way()), (NodeSet::EMPTY, NodeSet::EMPTY));
+    assert_eq!(near.group().all(), near.set_of(2));
+    assert_eq!(near.take_letter(writer(1), 5, true), Ok(false), "heard before it fell silent");
+    near.frame(at(60_001), 2, 700).unwrap();
+    assert_eq!(near.take_letter(writer(1), 6, false), Err(Reason::Crowded));
+    assert_eq!(near.take_letter(writer(1), 6, true), Ok(true));
+}
+
+#[test]
+fn a_letter_of_a_new_boot_begins_everything_anew_and_says_so() {
+    let mut near = new::<2>();
+    near.join(NodeId(2)).unwrap();
+    let writer = |incarnation| Writer { id: NodeId(2), incarnation };
+    near.befriend(at(0), 2, 1);
+    assert_eq!(near.take_letter(writer(1), 5, true), Ok(true));
+    assert_eq!(near.take_changes().reset, NodeSet::EMPTY);
+    assert_eq!(near.take_letter(writer(2), 1, true), Ok(true), "passed on by somebody");
+    let changes = near.take_changes();
+    assert_eq!((changes.reset, changes.down, near.heard()), (near.set_of(2), near.set_of(2), NodeSet::EMPTY));
+    assert_eq!(near.take_letter(writer(1), 6, true), Err(Reason::Outdated));
+    assert_eq!(near.hear(moment(at(3)), &packet(2, 2, 1), CLEAR), Ok(()), "its frames count from one again");
 }

@@ -49,12 +49,10 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     }
 
     fn hear_alive(&mut self, now: Instant, packet: &Packet<'_>, alive: &Alive) -> Result<(), Reason> {
-        let from = self.group.view().set_of(packet.sender);
+        let from = self.neighbours.group().set_of(packet.sender);
         if from.is_empty() || !self.is_member() {
             return Err(Reason::OneWay);
         }
-        let place = place!(self, now);
-        self.link.hear_boot(&place, packet.writer())?;
         let presence = presence!(self, now);
         self.detector.hear(&presence, from, alive);
         self.report_members(now);
@@ -86,7 +84,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         let from = packet.writer().id;
         let known = match scope {
             Scope::Neighbours => self.neighbours.two_way().meets(self.neighbours.roster().set_of(from)),
-            Scope::Group => self.group.view().slot_of(from).is_some(),
+            Scope::Group => self.neighbours.group().slot_of(from).is_some(),
             Scope::Nobody => false,
         };
         if !known {
@@ -94,9 +92,18 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         }
         let Path::Letter(letter) = packet.path else { return Ok((from, Stamp(0))) };
         let place = place!(self, now);
-        let accepted = self.link.accept(&place, packet, letter);
-        self.report_members(now); // it may be the first letter of a new boot
-        accepted?;
+        self.link.pass_letter_on(&place, packet, letter);
+        if from == self.config.me || !place.is_for_me(letter.to) {
+            return Err(Reason::NotForMe);
+        }
+        let taken = self.neighbours.take_letter(packet.writer(), letter.number, self.link.has_room());
+        self.report_links(now); // it may be the first letter of a new boot
+        let new = taken?;
+        let place = place!(self, now);
+        self.link.acknowledge(&place, packet.writer(), letter);
+        if !new {
+            return Err(Reason::Duplicate);
+        }
         self.clock.hear(letter.stamp);
         Ok((from, letter.stamp))
     }

@@ -18,7 +18,7 @@ use heapless::Vec;
 /// What a stage of `scope` is told about the node: a borrow of some fields, where a method would borrow all.
 macro_rules! context {
     ($node:expr, $now:expr, $scope:expr) => {{
-        let group = $node.group.view();
+        let group = $node.neighbours.group();
         let others = group.all().without(group.set_of($node.config.me));
         let (roster, peers, up, near, better, rival) = match $scope {
             Scope::Neighbours => {
@@ -28,7 +28,7 @@ macro_rules! context {
             Scope::Group => {
                 let up = others.without($node.detector.suspected());
                 let better = $node.detector.better(&presence!($node, $now));
-                (group, others, up, $node.near_members(), better, $node.detector.best(group, up))
+                (group, others, up, $node.neighbours.heard().and(others), better, $node.detector.best(group, up))
             }
             Scope::Nobody => {
                 let up = others.without($node.detector.suspected());
@@ -78,6 +78,10 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     pub(super) fn report_links(&mut self, now: Instant) {
         let changes = self.neighbours.take_changes();
         self.link.forget(Scope::Neighbours, changes.down);
+        self.detector.reset(changes.reset);
+        if !changes.reset.is_empty() {
+            self.report_members(now);
+        }
         for (set, fact) in [(changes.down, Fact::PeerDown(changes.down)), (changes.up, Fact::PeerUp(changes.up))] {
             if set.is_empty() {
                 continue;
@@ -93,9 +97,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
 
     /// Tells the later stages which members went, started anew and came back.
     pub(super) fn report_members(&mut self, now: Instant) {
-        let (lost, reset) = self.link.take_changes();
-        self.detector.suspect(lost);
-        self.detector.reset(reset);
+        self.detector.suspect(self.link.take_lost());
         let detector::Changes { down, reset, up } = self.detector.take_changes();
         self.link.forget(Scope::Group, down);
         let facts = [(down, Fact::PeerDown(down)), (reset, Fact::PeerReset(reset)), (up, Fact::PeerUp(up))];
