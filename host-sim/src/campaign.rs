@@ -1,6 +1,7 @@
 //! A scenario over many seeds, on all cores. The report does not depend on how many cores there are.
 
 use crate::machine::Machine;
+use crate::peer::{Member, Peer};
 use crate::measure::Measure;
 use crate::run::{Outcome, run};
 use crate::scenario::Scenario;
@@ -83,6 +84,15 @@ pub struct Violation {
     pub text: String,
     /// How to see it again.
     pub command: String,
+}
+
+/// Runs a scenario over `seeds` with the nodes it is about; `progress` is called once for each that is done.
+pub fn campaign_of(scenario: &Scenario, seeds: Range<u64>, progress: impl Fn() + Sync) -> Report {
+    if scenario.is_group() {
+        campaign::<Member>(scenario, seeds, progress)
+    } else {
+        campaign::<Peer>(scenario, seeds, progress)
+    }
 }
 
 /// Runs a scenario over `seeds`; `progress` is called once for each that is done.

@@ -94,6 +94,10 @@ impl Machine for Gossip {
         Some(self.next)
     }
 
+    fn acts(&self, _: Instant) -> bool {
+        false
+    }
+
     fn leader(&self) -> Option<(NodeId, Term)> {
         Some((NodeId(self.highest), Term { number: self.highest, by: NodeId(self.highest) }))
     }

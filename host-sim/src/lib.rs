@@ -38,7 +38,7 @@ pub mod watch;
 pub mod world;
 
 pub use campaign::{Report, campaign};
-pub use peer::Peer;
+pub use peer::{Member, Peer};
 pub use scenario::{Scenario, ScenarioError};
 pub use trace::TraceEvent;
 pub use world::World;

@@ -70,6 +70,9 @@ pub trait Machine: Sized {
     /// When to wake it.
     fn deadline(&self) -> Option<Instant>;
 
+    /// Whether it may act as leader now.
+    fn acts(&self, now: Instant) -> bool;
+
     /// Whom it believes to lead.
     fn leader(&self) -> Option<(NodeId, Term)>;
 

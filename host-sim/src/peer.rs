@@ -2,10 +2,12 @@
 
 use crate::machine::{Birth, Machine, News};
 use crate::scenario::Scenario;
+use protocol::algorithm::{Algorithm, Scope};
 use protocol::capacity::Capacity;
 use protocol::clock::Term;
 use protocol::election::{AnyElection, Command};
-use protocol::mandate::{self, Mode};
+use protocol::group::SLOTS_MAX;
+use protocol::mandate;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Counters, Halt, Input, Notice};
 use protocol::records::Records;
@@ -15,21 +17,36 @@ use protocol::{Config, Instant, Node, NodeId};
 /// The words for the elections a scenario can choose.
 pub const ELECTIONS: &[&str] = AnyElection::NAMES;
 
-/// How many neighbours a node has room for.
+/// How many others a node has room for: neighbours on a radio.
 pub const NEIGHBOURS_MAX: usize = 32;
+
+/// How many it has room for as a member of a group.
+pub const MEMBERS_MAX: usize = SLOTS_MAX;
 
 /// One node.
 #[derive(Clone, Debug)]
-pub struct Peer(Node<AnyElection, NoMutex, NEIGHBOURS_MAX>);
+pub struct Peer<const ROOM: usize = NEIGHBOURS_MAX>(Node<AnyElection, NoMutex, ROOM>);
+
+/// A node with room for the largest group.
+pub type Member = Peer<MEMBERS_MAX>;
+
+/// Whether the election called `name` works in a group.
+#[must_use]
+pub fn needs_group(name: &str) -> bool {
+    AnyElection::by_name(name).is_some_and(|election| election.scope() == Scope::Group)
+}
 
 /// What the nodes of a run share.
 #[derive(Clone, Debug)]
 pub struct PeerPlan {
     config: Config,
     election: AnyElection,
+    group: Vec<NodeId>,
+    /// What frames are sealed with.
+    key: Key,
 }
 
-impl Peer {
+impl<const ROOM: usize> Peer<ROOM> {
     /// What it dropped, and why.
     #[must_use]
     pub fn counters(&self) -> &Counters {
@@ -48,7 +65,7 @@ fn word(halt: Halt) -> &'static str {
     }
 }
 
-impl Machine for Peer {
+impl<const ROOM: usize> Machine for Peer<ROOM> {
     type Plan = PeerPlan;
 
     fn plan(scenario: &Scenario) -> PeerPlan {
@@ -57,18 +74,24 @@ impl Machine for Peer {
             key: Key::from_name(&scenario.name),
             hops: scenario.hops,
             may_lead: true,
-            mode: Mode::Available,
+            mode: scenario.mode,
             timing: scenario.timing,
         };
         let election = AnyElection::by_name(&scenario.election).expect("a scenario names an election there is");
-        PeerPlan { config, election }
+        let members = if scenario.is_group() { scenario.nodes } else { 0 };
+        let group: Vec<NodeId> = (0..members).map(NodeId).collect();
+        let key = if group.is_empty() { config.key } else { config.key.for_group(&group) };
+        PeerPlan { config, election, group, key }
     }
 
     fn boot(plan: &PeerPlan, birth: Birth) -> Self {
         let Birth { me, records, seed, may_lead, now } = birth;
         let config = Config { me, may_lead, ..plan.config };
-        let node = Node::new(config, Boot { records, seed }, now, plan.election, NoMutex);
-        Self(node.expect("a scenario's timing was checked when it was read"))
+        let mut node = Node::new(config, Boot { records, seed }, now, plan.election, NoMutex);
+        if !plan.group.is_empty() {
+            node = node.and_then(|node| node.in_group(&plan.group));
+        }
+        Self(node.expect("a scenario's timing and group were checked when it was read"))
     }
 
     fn hear(&mut self, now: Instant, bytes: &[u8], quality: u8) {
@@ -113,11 +136,15 @@ impl Machine for Peer {
         self.0.deadline()
     }
 
+    fn acts(&self, now: Instant) -> bool {
+        self.0.acts(now).is_some()
+    }
+
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.0.leader()
     }
 
     fn describe(plan: &PeerPlan, frame: &[u8]) -> &'static str {
-        protocol::describe::describe(&plan.config.key, frame).unwrap_or("unknown")
+        protocol::describe::describe(&plan.key, frame).unwrap_or("unknown")
     }
 }

@@ -55,7 +55,7 @@ pub fn run<M: Machine>(scenario: &Scenario, seed: u64, guest: &mut impl Observer
     let mut watch = Watch::new(&world);
     let mut checkers = Checkers::default();
     // Just before each fault, and at the end, the network must have settled if it had the time.
-    let mut stops: Vec<Micros> = scenario.faults.iter().map(|step| step.at.saturating_sub(1)).collect();
+    let mut stops: Vec<Micros> = world.scenario().faults.iter().map(|step| step.at.saturating_sub(1)).collect();
     stops.push(scenario.duration);
     stops.dedup();
     for stop in stops {

@@ -96,6 +96,7 @@ impl Story {
                     format!("node {node} misses its leader, node {before}")
                 })
             }
+            What::Rival { other } => Some(format!("node {node} LEADS WHILE node {other} MAY ACT")),
             What::Halted { why } => Some(format!("node {node} stopped itself: {why}")),
             What::Stored { .. }
             | What::Sent { .. }
@@ -160,6 +161,7 @@ fn of_network(what: What) -> Option<String> {
         | What::Missed { .. }
         | What::Leads { .. }
         | What::Follows { .. }
+        | What::Rival { .. }
         | What::Leaderless
         | What::Halted { .. } => None,
     }

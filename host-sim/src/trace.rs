@@ -95,6 +95,11 @@ pub enum What {
         #[serde(serialize_with = "number_and_node")]
         term: Term,
     },
+    /// The node leads, and so does another at this very moment.
+    Rival {
+        /// Which.
+        other: u32,
+    },
     /// The node knows no leader.
     Leaderless,
     /// The node stopped itself: a bound of its own was broken.
@@ -206,6 +211,7 @@ fn digest(what: &What) -> (u64, u64, u64) {
         What::Leads { term } => (11, words(term), 0),
         What::Follows { leader, term } => (12, words(term), u64::from(*leader)),
         What::Leaderless => (13, 0, 0),
+        What::Rival { other } => (19, u64::from(*other), 0),
         What::Halted { why } => (14, word_of(why), 0),
         What::Partition => (15, 0, 0),
         What::Heal => (16, 0, 0),

@@ -350,6 +350,7 @@ impl Observer for Watch {
             (
                 What::Leads { .. }
                 | What::Follows { .. }
+                | What::Rival { .. }
                 | What::Leaderless
                 | What::Halted { .. }
                 | What::Boot { .. }

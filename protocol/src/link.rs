@@ -9,7 +9,7 @@
 //!
 //! # Limits
 //! [`QUEUE_MAX`] messages wait at a time, [`RELAYS_MAX`] of other nodes. A near message that finds no room, or whose
-//! room a letter needs, is dropped: it was no promise. A letter that finds none stops the node: it was one. So that
+//! room a letter needs, is dropped: it was no promise. A letter that finds none stops the node if it was one. So that
 //! answers find room, a node takes no letter in while there is room for fewer than [`ANSWERS_MAX`] of its own: the
 //! writer gets no receipt and comes again.
 //!
@@ -170,7 +170,8 @@ impl<P: Message> Link<P> {
             }
             Delivery::Reliable | Delivery::Latest => {
                 if delivery == Delivery::Latest {
-                    self.replace(same);
+                    self.queue.iter_mut().filter(|old| same(old)).for_each(|old| old.reached(to));
+                    self.sweep();
                 }
                 self.number = self.number.saturating_add(1);
                 (now, Some(Post { number: self.number, stamp, unsent: to, rounds: 0, attempts: 0 }))

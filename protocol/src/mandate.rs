@@ -78,10 +78,7 @@ impl wire::Message for Message {
     }
 
     fn delivery(&self) -> Delivery {
-        match self {
-            Self::Ask { .. } | Self::Grant { .. } => Delivery::Latest,
-            Self::Release { .. } => Delivery::Reliable,
-        }
+        Delivery::Latest
     }
 
     fn word(&self) -> &'static str {
@@ -290,7 +287,8 @@ impl Mandate {
         (poll.asked, poll.grants) = (cx.now, NodeSet::EMPTY);
         poll.next = cx.now.after(cx.timing.heartbeat);
         let Poll { term, number, .. } = *poll;
-        if acting && present != self.view && is_majority(present, cx.roster.all()) {
+        let stale = present != self.view || self.edition.0 != term;
+        if acting && stale && is_majority(present, cx.roster.all()) {
             let edition = if self.edition.0 == term { self.edition.1.saturating_add(1) } else { 1 };
             (self.view, self.edition) = (present, (term, edition));
         }

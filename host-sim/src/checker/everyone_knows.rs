@@ -6,7 +6,7 @@ pub(super) const NAME: &str = "everyone-knows";
 
 pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
     settled.parts().into_iter().filter_map(|part| {
-        let can_be_led = settled.nodes.iter().any(|node| node.region == part[0].region && node.standing.is_some());
+        let can_be_led = settled.can_be_led(part[0].region);
         let followed = part.iter().find_map(|node| node.leader);
         let complaint = |node: &SettledNode| match (node.leader, followed) {
             (None, _) => can_be_led.then(|| format!("node {} follows nobody", node.name)),

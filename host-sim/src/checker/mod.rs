@@ -7,6 +7,7 @@ mod best_leads;
 mod everyone_knows;
 mod frame_limit;
 mod nobody_halts;
+mod one_acts;
 mod one_leader;
 mod one_leader_per_term;
 mod settled;
@@ -18,7 +19,7 @@ use crate::queue::Micros;
 use crate::trace::{Observer, TraceEvent};
 
 /// The words for the checkers.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 8] = [
     one_leader::NAME,
     everyone_knows::NAME,
     best_leads::NAME,
@@ -26,6 +27,7 @@ pub const NAMES: [&str; 7] = [
     one_leader_per_term::NAME,
     frame_limit::NAME,
     nobody_halts::NAME,
+    one_acts::NAME,
 ];
 
 /// A property that did not hold.
@@ -102,6 +104,9 @@ impl Observer for Checkers {
         }
         if let Some(text) = nobody_halts::see(event) {
             self.note(event.at, nobody_halts::NAME, text);
+        }
+        if let Some(text) = one_acts::see(event) {
+            self.note(event.at, one_acts::NAME, text);
         }
     }
 }

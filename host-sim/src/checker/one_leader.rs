@@ -13,10 +13,10 @@ pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
         })
     });
     let led = |region: u32| settled.nodes.iter().any(|node| node.region == region && node.leads());
-    let mut regions: Vec<u32> =
-        settled.nodes.iter().filter(|node| node.standing.is_some()).map(|node| node.region).collect();
+    let mut regions: Vec<u32> = settled.nodes.iter().map(|node| node.region).collect();
     regions.sort_unstable();
     regions.dedup();
+    regions.retain(|&region| settled.can_be_led(region));
     let headless = regions.into_iter().filter(move |&region| !led(region)).map(|region| {
         let nodes = settled.nodes.iter().filter(|node| node.region == region);
         format!(
@@ -45,6 +45,14 @@ mod tests {
         let found: Vec<String> = check(&settled).collect();
         assert_eq!(found, ["2 nodes lead in one part of 4: [0, 3]"]);
         settled.nodes[0].part = 1;
+        assert_eq!(check(&settled).count(), 0);
+    }
+
+    #[test]
+    fn a_part_without_a_majority_need_not_be_led_where_leaders_need_one() {
+        let mut settled = agreeing(3, 2);
+        settled.nodes.iter_mut().for_each(|node| node.leader = None);
+        settled.quorum = 4;
         assert_eq!(check(&settled).count(), 0);
     }
 

@@ -8,6 +8,7 @@ use crate::world::{Life, World};
 use protocol::NodeId;
 use protocol::capacity::{Capacity, Standing};
 use protocol::clock::Term;
+use protocol::mandate::Mode;
 
 /// One node that is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Settled {
     pub at: Micros,
     /// By how much measured capacities are off, at most.
     pub noise: f64,
+    /// How many nodes a leader needs behind it, itself included; 1 where none but itself.
+    pub quorum: u32,
     /// The nodes, by name, rising.
     pub nodes: Vec<SettledNode>,
 }
@@ -71,7 +74,18 @@ impl Settled {
                 region: any.of(name),
             })
         });
-        Self { at: world.now(), noise: world.scenario().capacity.noise, nodes: up.collect() }
+        let quorum = match world.scenario().mode {
+            Mode::Available => 1,
+            Mode::Quorum => world.nodes() / 2 + 1,
+        };
+        Self { at: world.now(), noise: world.scenario().capacity.noise, quorum, nodes: up.collect() }
+    }
+
+    /// Whether a region can be led: somebody in it can lead, and enough are there to be led.
+    #[must_use]
+    pub fn can_be_led(&self, region: u32) -> bool {
+        let nodes = || self.nodes.iter().filter(|node| node.region == region);
+        nodes().any(|node| node.standing.is_some()) && nodes().count() >= self.quorum as usize
     }
 
     /// The node called `name`, if it is up.
@@ -111,5 +125,5 @@ pub(super) fn agreeing(nodes: u32, leader: u32) -> Settled {
         part: 0,
         region: 0,
     };
-    Settled { at: 1, noise: 0.0, nodes: (0..nodes).map(node).collect() }
+    Settled { at: 1, noise: 0.0, quorum: 1, nodes: (0..nodes).map(node).collect() }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use host_sim::campaign::{self, Report};
-use host_sim::{Peer, Scenario, TraceEvent};
+use host_sim::{Member, Peer, Scenario, TraceEvent};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -70,7 +70,11 @@ fn report(args: &RunArgs) -> Result<Report, String> {
                     .and_then(|()| file.write_all(b"\n"));
             }
         };
-        let outcome = host_sim::run::run::<Peer>(&scenario, seeds.start, &mut write);
+        let outcome = if scenario.is_group() {
+            host_sim::run::run::<Member>(&scenario, seeds.start, &mut write)
+        } else {
+            host_sim::run::run::<Peer>(&scenario, seeds.start, &mut write)
+        };
         result.and_then(|()| file.flush()).map_err(failed)?;
         return Ok(campaign::report(&scenario, &[outcome]));
     }
@@ -80,7 +84,7 @@ fn report(args: &RunArgs) -> Result<Report, String> {
         bar.set_style(style);
     }
     bar.set_message(scenario.name.clone());
-    let report = campaign::campaign::<Peer>(&scenario, seeds, || bar.inc(1));
+    let report = campaign::campaign_of(&scenario, seeds, || bar.inc(1));
     bar.finish_and_clear();
     Ok(report)
 }

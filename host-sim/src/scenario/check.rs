@@ -11,6 +11,8 @@ use crate::peer;
 use crate::queue::Micros;
 use crate::random::Chance;
 use crate::topology::{Area, Point, Reach, Shape};
+use protocol::group::SLOTS_MAX;
+use protocol::mandate::Mode;
 use protocol::{Span, Timing};
 use std::ops::Range;
 use toml::Spanned;
@@ -94,10 +96,11 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
     let raw: RawScenario = toml::from_str(source).map_err(|error| ScenarioError::from_toml(file, source, &error))?;
     let nodes = raw.nodes.get_ref().0 as u32;
     let election = election(&reader, raw.election)?;
+    let mode = mode(&reader, raw.mode)?;
     let medium = medium(&reader, raw.medium)?;
     let shape = shape(&reader, &raw.nodes, raw.topology, medium)?;
     let duration = raw.duration.0;
-    Ok(Scenario {
+    let scenario = Scenario {
         file: file.to_owned(),
         name: raw.name,
         about: raw.about,
@@ -106,6 +109,7 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
         seeds: raw.seeds.map_or(0..1, |Seeds(seeds)| seeds),
         calm: raw.calm.map_or(10_000_000, |Time(calm)| calm),
         election,
+        mode,
         hops: raw.hops.map_or(1, |Whole(hops)| hops as u8),
         shape,
         mobility: raw.mobility.map(|plan| mobility(&reader, plan, medium)).transpose()?,
@@ -116,7 +120,18 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
         timing: timing(&reader, raw.timing, medium)?,
         faults: plan::steps(&reader, nodes, duration, raw.faults)?,
         expect: expect::expect(&reader, raw.expect)?,
-    })
+    };
+    if scenario.is_group() && nodes > SLOTS_MAX as u32 {
+        let text = format!("a group has at most {SLOTS_MAX} members: this election or this mode works in a group");
+        return Err(reader.error(raw.nodes.span(), text));
+    }
+    Ok(scenario)
+}
+
+fn mode(reader: &Reader<'_>, word: Option<Spanned<String>>) -> Result<Mode, ScenarioError> {
+    let Some(word) = word else { return Ok(Mode::Available) };
+    let choice = choose(reader, "mode", &word, ["available", "quorum"].into_iter())?;
+    Ok([Mode::Available, Mode::Quorum][choice])
 }
 
 fn election(reader: &Reader<'_>, word: Option<Spanned<String>>) -> Result<String, ScenarioError> {

@@ -15,10 +15,12 @@ pub use expect::{Expect, Limit};
 pub use plan::{Action, PauseClock, Sets, Step, Who};
 
 use crate::mobility::Mobility;
+use crate::peer;
 use crate::queue::Micros;
 use crate::random::Chance;
 use crate::topology::{Reach, Shape};
 use protocol::Timing;
+use protocol::mandate::Mode;
 use std::ops::Range;
 use std::path::Path;
 
@@ -41,6 +43,8 @@ pub struct Scenario {
     pub calm: Micros,
     /// The word for the election.
     pub election: String,
+    /// What a leader needs besides having been elected.
+    pub mode: Mode,
     /// Over how many hops the link carries.
     pub hops: u8,
     /// How nodes are laid out.
@@ -131,6 +135,12 @@ pub enum CapacityRule {
 }
 
 impl Scenario {
+    /// Whether all nodes are members of one group: the election needs one, or the leader does.
+    #[must_use]
+    pub fn is_group(&self) -> bool {
+        self.mode == Mode::Quorum || peer::needs_group(&self.election)
+    }
+
     /// Reads a scenario from a file.
     ///
     /// # Errors

@@ -12,8 +12,12 @@ use toml::Spanned;
 /// One step of the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// When.
+    /// When, at the earliest.
     pub at: Micros,
+    /// How much later it may be: each run draws its own moment.
+    pub spread: Micros,
+    /// Which draw: the end of a fault is drawn with its beginning.
+    pub draw: u32,
     /// What.
     pub action: Action,
     /// Its number, by which [`Who::HitBy`] names it.
@@ -114,6 +118,8 @@ pub enum Sets {
     LeftRight,
     /// Into an upper and a lower half.
     TopBottom,
+    /// Into two, each node by chance.
+    Random,
 }
 
 /// The words of `do`, and which keys each takes besides `at`, `do`, `every` and `times`.
@@ -151,8 +157,9 @@ pub(super) fn steps(
         let fault = fault.into_inner();
         check_keys(reader, &fault)?;
         let action = action(reader, nodes, span, &fault)?;
-        let at = fault.at.get_ref().0;
-        if at >= duration {
+        let Between { low: Time(at), high: Time(latest) } = *fault.at.get_ref();
+        reader.ordered(fault.at.span(), at <= latest)?;
+        if latest >= duration {
             let text = "the fault comes after the end of the run (\"duration\")".to_owned();
             return Err(reader.error(fault.at.span(), text));
         }
@@ -168,12 +175,12 @@ pub(super) fn steps(
         };
         let every = fault.every.as_ref().map_or(0, |every| every.get_ref().0);
         for time in 0..times {
-            let at = at + time * every;
+            let (at, spread) = (at + time * every, latest - at);
             let number = steps.len() as u32;
-            steps.push(Step { at, action: action.clone(), number });
+            steps.push(Step { at, spread, draw: number, action: action.clone(), number });
             if let Some(lasts) = &fault.lasts {
-                let undo = undo(&action, number);
-                steps.push(Step { at: at + lasts.get_ref().0, action: undo, number: number + 1 });
+                let (at, action) = (at + lasts.get_ref().0, undo(&action, number));
+                steps.push(Step { at, spread, draw: number, action, number: number + 1 });
             }
         }
     }
@@ -280,8 +287,8 @@ fn sets(reader: &Reader<'_>, nodes: u32, span: Range<usize>, fault: &RawFault) -
             Ok(Sets::Listed(listed))
         }
         (None, Some(cut)) => {
-            let choice = choose(reader, "cut", cut, ["left-right", "top-bottom"].into_iter())?;
-            Ok([Sets::LeftRight, Sets::TopBottom][choice].clone())
+            let choice = choose(reader, "cut", cut, ["left-right", "top-bottom", "random"].into_iter())?;
+            Ok([Sets::LeftRight, Sets::TopBottom, Sets::Random][choice].clone())
         }
         (Some(_), Some(_)) | (None, None) => {
             Err(reader.error(span, "a partition needs either \"sets\" or \"cut\"".to_owned()))

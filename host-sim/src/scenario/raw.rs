@@ -15,8 +15,9 @@ pub(super) struct RawScenario {
     pub(super) seeds: Option<Seeds>,
     pub(super) calm: Option<Time>,
     pub(super) election: Option<Spanned<String>>,
+    pub(super) mode: Option<Spanned<String>>,
     pub(super) hops: Option<Whole<1, 255>>,
-    pub(super) drift_ppm: Option<Whole<0, 10_000>>,
+    pub(super) drift_ppm: Option<Whole<0, 25_000>>,
     pub(super) boot_spread: Option<Time>,
     pub(super) topology: Spanned<RawTopology>,
     pub(super) mobility: Option<Spanned<RawMobility>>,
@@ -102,7 +103,7 @@ pub(super) struct RawTiming {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawFault {
-    pub(super) at: Spanned<Time>,
+    pub(super) at: Spanned<Between<Time>>,
     #[serde(rename = "do")]
     pub(super) what: Spanned<String>,
     #[serde(rename = "for")]

@@ -95,6 +95,10 @@ impl Machine for Station {
         Some(self.look_at)
     }
 
+    fn acts(&self, _: Instant) -> bool {
+        false // a board's log tells who leads, not until when
+    }
+
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.rack.with(self.node, |slot| slot.leader())
     }

@@ -150,7 +150,7 @@ impl<M: Machine> World<M> {
     }
 
     /// The set of a partition each node is in, by place.
-    fn sides(&self, sets: &Sets) -> Vec<u16> {
+    fn sides(&mut self, sets: &Sets) -> Vec<u16> {
         let mut sides = vec![0; self.seats.len()];
         let half = |sides: &mut Vec<u16>, coordinate: &dyn Fn(usize) -> f64| {
             let mut order: Vec<usize> = (0..sides.len()).collect();
@@ -167,6 +167,7 @@ impl<M: Machine> World<M> {
                     }
                 }
             }
+            Sets::Random => sides.iter_mut().for_each(|side| *side = self.fault_random.below(2) as u16),
             Sets::LeftRight => half(&mut sides, &|place| self.points[place].x),
             Sets::TopBottom => half(&mut sides, &|place| self.points[place].y),
         }

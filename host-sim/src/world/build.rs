@@ -8,9 +8,9 @@ use crate::frames::{Frames, ROOM};
 use crate::machine::Machine;
 use crate::mobility::Walkers;
 use crate::network::{Carrier, Ether, Lan, Radio, Tally};
-use crate::queue::{Kind, Queue};
+use crate::queue::{Kind, Micros, Queue};
 use crate::random::{Chance, Random, Stream, derive};
-use crate::scenario::{CapacityRule, Medium, Scenario};
+use crate::scenario::{CapacityRule, Medium, Scenario, Step};
 use crate::topology::{Links, OneWay, Point, Shape, along_the_curve, place};
 use crate::trace::TraceHash;
 use protocol::capacity::Capacity;
@@ -33,10 +33,12 @@ impl<M: Machine> World<M> {
             Medium::Lan(plan) => (Carrier::Lan(Lan::new(plan)), plan.loss, Chance::NEVER),
         };
         let one_way = OneWay { share, seed: derive(seed, Stream::OneWay, 0) };
+        let plan = M::plan(scenario);
+        let drawn = Scenario { faults: moments(&scenario.faults, scenario.duration, seed), ..scenario.clone() };
         let mut world = Self {
-            scenario: scenario.clone(),
+            scenario: drawn,
             seed,
-            plan: M::plan(scenario),
+            plan,
             ether: Ether {
                 now: 0,
                 queue: Queue::with_capacity(4 * nodes as usize),
@@ -92,6 +94,18 @@ impl<M: Machine> World<M> {
             ether.queue.push(plan.tick, Kind::Move, 0, 0);
         }
     }
+}
+
+/// The steps of a plan in the order of the moments this run draws for them.
+fn moments(steps: &[Step], duration: Micros, seed: u64) -> Vec<Step> {
+    let drawn = steps.iter().map(|step| {
+        let draw = u128::from(derive(seed, Stream::Faults, u64::from(step.draw) | 1 << 40));
+        let late = ((draw * (u128::from(step.spread) + 1)) >> 64) as Micros;
+        Step { at: step.at + late, spread: 0, ..step.clone() }
+    });
+    let mut steps: Vec<Step> = drawn.filter(|step| step.at < duration).collect();
+    steps.sort_by_key(|step| step.at);
+    steps
 }
 
 fn links(scenario: &Scenario, points: &[Point], names: &[u32], places: &[u32], one_way: &OneWay) -> Links {

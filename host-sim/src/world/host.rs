@@ -10,6 +10,7 @@ use crate::random::{Stream, derive};
 use crate::trace::{Observer, What};
 use protocol::capacity::Capacity;
 use protocol::election::Command;
+use protocol::mandate::Mode;
 use protocol::{Instant, NodeId};
 
 impl<M: Machine> World<M> {
@@ -211,6 +212,28 @@ impl<M: Machine> World<M> {
         };
         self.seats[place as usize].belief = belief;
         self.tell(place, what, observer);
+        if matches!(news, News::Leads(_)) {
+            self.find_rivals(place, observer);
+        }
+    }
+
+    /// A node leads from now on: whoever else may act at this moment, awake or asleep, is a rival. Two can only begin to
+    /// lead at once where one of them begins.
+    fn find_rivals(&mut self, place: u32, observer: &mut impl Observer) {
+        if self.scenario.mode != Mode::Quorum {
+            return;
+        }
+        let acts = |place: u32| {
+            let now = self.shown(place);
+            self.machines[place as usize].as_ref().is_some_and(|machine| machine.acts(now))
+        };
+        if !acts(place) {
+            return;
+        }
+        let rivals: Vec<u32> = (0..self.nodes()).filter(|&other| other != place && acts(other)).collect();
+        for rival in rivals {
+            self.tell(place, What::Rival { other: self.names[rival as usize] }, observer);
+        }
     }
 
     /// Sees to it that a node is woken at its deadline: an event that comes too early is put off when it comes.

@@ -152,6 +152,8 @@ impl Bully {
     fn win(&mut self, cx: &Context<'_>, term: Term, out: &mut Out) {
         self.phase = Phase::Resting { start: None };
         let Some(leader) = self.own.candidate(cx) else { return };
+        // Others may have held elections since this one was called.
+        let term = self.own.reign.still_new(term, cx.me);
         let second = cx.rival;
         self.own.reign.announce(cx, Office { term, leader, second, beat: 0 }, out);
         if self.rules.manner == Manner::Letters {

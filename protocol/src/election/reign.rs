@@ -172,6 +172,11 @@ impl Reign {
         self.number = self.number.max(number);
     }
 
+    /// `term`, if an office under it would be news to this node; otherwise a new one.
+    pub fn still_new(&mut self, term: Term, me: NodeId) -> Term {
+        if (term, 0) > self.floor { term } else { self.new_term(me) }
+    }
+
     /// A term nobody has used before.
     pub fn new_term(&mut self, me: NodeId) -> Term {
         self.number = self.number.saturating_add(1);

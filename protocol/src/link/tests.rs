@@ -502,6 +502,15 @@ fn the_latest_word_replaces_the_one_before_and_no_word_of_another_stage() {
 }
 
 #[test]
+fn the_latest_word_to_one_node_leaves_the_word_to_another_alone() {
+    let mut board = Board::new(1);
+    board.write(&[2, 3], Said::Latest(0));
+    board.write(&[2], Said::Latest(1));
+    let said: Vec<_> = board.poll(Instant::ZERO).iter().map(Frame::says).collect();
+    assert_eq!(said, [(to(&[3]), Said::Latest(0)), (to(&[2]), Said::Latest(1))]);
+}
+
+#[test]
 fn a_member_that_never_answers_is_given_up_in_the_end_and_named() {
     let mut writer = Board::new(1);
     writer.write(&[2, 3], Said::Letter(0));

@@ -200,16 +200,19 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if post.to.is_empty() {
             return;
         }
-        let letter = matches!(message.delivery(), Delivery::Reliable | Delivery::Latest);
-        if letter {
+        let delivery = message.delivery();
+        if matches!(delivery, Delivery::Reliable | Delivery::Latest) {
             self.clock.hear(post.stamp); // the step spoke: its stamp is used up
         }
         let place = place!(self, now);
-        let full = self.link.submit(&place, message, post).is_err();
-        if full && letter {
-            self.halt(Halt::Letters);
-        } else if full {
-            self.counters.unsent = self.counters.unsent.saturating_add(1);
+        if self.link.submit(&place, message, post).is_ok() {
+            return;
+        }
+        match delivery {
+            Delivery::Reliable => self.halt(Halt::Letters), // it was promised
+            Delivery::Near | Delivery::Spread | Delivery::Latest => {
+                self.counters.unsent = self.counters.unsent.saturating_add(1);
+            }
         }
     }
 }

@@ -167,7 +167,8 @@ pub enum Delivery {
     Spread,
     /// By the link: in order, exactly once per incarnation, over several hops where the group has them.
     Reliable,
-    /// As [`Delivery::Reliable`], but only until the next message of the same word, which is all that matters then.
+    /// As [`Delivery::Reliable`], but only until the next message of the same word to the same node, which is all that
+    /// matters then; and no promise: it is not sent where there is no room.
     Latest,
 }
 

@@ -61,9 +61,7 @@ impl wire::Message for Message {
 
     fn delivery(&self) -> Delivery {
         match self {
-            Self::Election { .. } | Self::Ok { .. } | Self::Coordinator { .. } | Self::Alert { .. } => {
-                Delivery::Reliable
-            }
+            Self::Election { .. } | Self::Ok { .. } | Self::Coordinator { .. } | Self::Alert { .. } => Delivery::Latest,
             Self::Ask | Self::Shout { .. } => Delivery::Near,
             Self::Reign(word) => word.delivery(),
         }
