@@ -1,8 +1,8 @@
 //! A scenario over many seeds, on all cores. The report does not depend on how many cores there are.
 
 use crate::machine::Machine;
-use crate::peer::{Member, Peer};
 use crate::measure::Measure;
+use crate::peer::{Member, Peer};
 use crate::run::{Outcome, run};
 use crate::scenario::Scenario;
 use crate::watch::Service;

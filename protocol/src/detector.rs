@@ -318,3 +318,6 @@ impl<const N: usize> Detector<N> {
 fn least(timing: &Timing) -> Span {
     timing.heartbeat.times(2).plus(timing.heartbeat.share(1, 4))
 }
+
+#[cfg(test)]
+mod tests;

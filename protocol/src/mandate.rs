@@ -191,9 +191,10 @@ impl Mandate {
         }
     }
 
-    /// Everybody is in the first view.
-    pub(crate) fn begin(&mut self, group: NodeSet) {
-        self.view = group;
+    /// The same in a group: everybody is in the first view.
+    #[must_use]
+    pub const fn in_group(mode: Mode, group: NodeSet) -> Self {
+        Self { view: group, ..Self::new(mode) }
     }
 
     /// Who counts.
