@@ -234,7 +234,11 @@ impl Bully {
     }
 
     fn hear_word(&mut self, cx: &Context<'_>, from: NodeId, word: Word, out: &mut Out) {
-        let taken = self.own.reign.hear(cx, cx.roster.set_of(from), word, self.own.joined(), out);
+        let authority = match word {
+            Word::Leader { term, leader, .. } if !self.own.betters(cx, leader) => term, // who won, told once more
+            Word::Leader { .. } | Word::Beat { .. } | Word::Raise { .. } => self.own.joined(),
+        };
+        let taken = self.own.reign.hear(cx, cx.roster.set_of(from), word, authority, out);
         let leader = self.own.reign.office().map(|office| office.leader);
         if taken && leader.is_some_and(|leader| !self.own.betters(cx, leader)) {
             self.phase = Phase::Resting { start: None };

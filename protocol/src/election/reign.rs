@@ -236,6 +236,9 @@ impl Reign {
         let Some(second) = cx.rival.or(office.second).filter(|second| second.id != cx.me) else { return false };
         let term = self.new_term(cx.me);
         self.announce(cx, Office { term, leader: second, second: None, beat: 0 }, out);
+        if self.told {
+            self.say(cx, NodeSet::EMPTY, cx.timing.repeats, out); // it was no election that could have told
+        }
         true
     }
 
@@ -247,9 +250,12 @@ impl Reign {
         out.notify(Notice::Leaderless);
     }
 
-    /// The leader is suspected to be down: lets it go, if it is one of `set`. Whether it was.
+    /// Members are suspected to be down: lets the leader go if it is one of them and its beats stay away too. Whether it
+    /// was let go.
     pub fn lose<M>(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Outbox<M, Notice>) -> bool {
-        let lost = self.office().is_some_and(|office| cx.roster.set_of(office.leader.id).meets(set)) && !self.leads();
+        let Belief::Following { office, until, .. } = &self.belief else { return false };
+        let silent = cx.timing.lease().minus(until.since(cx.now)) > cx.timing.heartbeat.share(3, 2);
+        let lost = silent && cx.roster.set_of(office.leader.id).meets(set);
         if lost {
             self.resign(out);
         }

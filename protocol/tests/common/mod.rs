@@ -103,6 +103,14 @@ impl<E: Election, M: Mutex> Net<E, M> {
         self
     }
 
+    /// Every node measures what it is worth.
+    pub fn worth(&mut self, worths: &[u16]) {
+        self.worths.copy_from_slice(worths);
+        for (index, &worth) in worths.iter().enumerate() {
+            self.put(index, Input::Capacity(Some(Capacity::new(worth))));
+        }
+    }
+
     /// The same network, frames arriving as `fate` says.
     pub fn with_fate(mut self, fate: impl FnMut(usize, usize, u64) -> bool + 'static) -> Self {
         self.fate = Box::new(fate);
