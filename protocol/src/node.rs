@@ -14,7 +14,7 @@ use crate::config::{Config, ConfigError, Moment};
 use crate::detector::{self, Detector};
 use crate::dice::Dice;
 use crate::election::Election;
-use crate::group::NodeId;
+use crate::group::{NodeId, NodeSet};
 use crate::link::{LETTER_MAX, Link, Place};
 use crate::mandate::Mandate;
 use crate::mutex::{Fence, LockId, Mutex};
@@ -237,6 +237,12 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     #[must_use]
     pub fn acts(&self, now: Instant) -> Option<Term> {
         self.mandate.acts(now).filter(|_| self.halted.is_none())
+    }
+
+    /// The members that count, as far as this node knows: all, unless a leader with a majority took some out.
+    #[must_use]
+    pub const fn view(&self) -> NodeSet {
+        self.mandate.view()
     }
 
     /// The fence under which this node holds a lock at `now`. To be asked before every use of the shared thing.
