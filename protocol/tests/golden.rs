@@ -3,9 +3,11 @@
 use heapless::Vec;
 use protocol::capacity::{Capacity, Standing};
 use protocol::clock::{Stamp, Term};
+use protocol::detector::{Alive, Worth};
 use protocol::election::reign::Word;
-use protocol::election::{wireless, wireless_flat};
+use protocol::election::{bully, wireless, wireless_flat};
 use protocol::link::Receipt;
+use protocol::mandate;
 use protocol::neighbours::Hello;
 use protocol::wire::{self, FRAME_MAX, Key, Kind, Letter, Message, Packet, Path, To};
 use protocol::{NodeId, NodeSet};
@@ -93,6 +95,50 @@ fn every_message_of_the_flat_wireless_election_is_pinned() {
     for (message, bytes) in cases {
         assert_eq!(body(&message), bytes, "{message:?}");
     }
+}
+
+#[test]
+fn every_message_of_the_bully_election_is_pinned() {
+    use bully::Message as M;
+    let (term, leader) = (term(), standing());
+    let cases: [(M, &[u8]); 7] = [
+        (M::Election { term, caller: Some(leader) }, &[0, 5, 0xAC, 2, 1, 0xE8, 7, 0xAD, 2]),
+        (M::Ok { term }, &[1, 5, 0xAC, 2]),
+        (M::Coordinator { term, leader, second: None }, &[2, 5, 0xAC, 2, 0xE8, 7, 0xAD, 2, 0]),
+        (M::Alert { term }, &[3, 5, 0xAC, 2]),
+        (M::Ask, &[4]),
+        (M::Shout { term, caller: None }, &[5, 5, 0xAC, 2, 0]),
+        (M::Reign(Word::Raise { term }), &[6, 2, 5, 0xAC, 2]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+}
+
+#[test]
+fn every_message_of_the_mandate_is_pinned() {
+    use mandate::Message as M;
+    let (term, view) = (term(), NodeSet::first(9));
+    let cases: [(M, &[u8]); 3] = [
+        (M::Ask { term, number: 7, view, edition: 2 }, &[0, 5, 0xAC, 2, 7, 0xFF, 3, 2]),
+        (M::Grant { term, number: 7 }, &[1, 5, 0xAC, 2, 7]),
+        (M::Release { term }, &[2, 5, 0xAC, 2]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+}
+
+#[test]
+fn a_sign_of_life_is_pinned() {
+    let worth = Worth::of(Some(standing()));
+    let alive = Alive {
+        worth,
+        counts: Vec::from_slice(&[1, 0, 200]).unwrap(),
+        worths: Vec::from_slice(&[(2, worth), (0, Worth::UNFIT)]).unwrap(),
+    };
+    let bytes = [0xEA, 7, 3, 1, 0, 200, 2, 2, 0xEA, 7, 0, 1];
+    assert_eq!(postcard::to_vec::<_, 32>(&alive).unwrap(), bytes);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output};
 use protocol::capacity::{Capacity, Standing};
 use protocol::clock::{Stamp, Term};
+use protocol::election::bully::{self, Bully, Manner, Recovery, Rules};
 use protocol::election::reign::Word;
 use protocol::election::{Command, Wireless, WirelessFlat, wireless, wireless_flat};
 use protocol::group::Roster;
@@ -70,6 +71,34 @@ fn flat_message() -> impl Strategy<Value = wireless_flat::Message> {
         (term(), standing()).prop_map(|(index, candidate)| wireless_flat::Message::Answer { index, candidate }),
         word().prop_map(Into::into),
     ]
+}
+
+fn bully_message() -> impl Strategy<Value = bully::Message> {
+    let caller = || proptest::option::of(standing());
+    prop_oneof![
+        (term(), caller()).prop_map(|(term, caller)| bully::Message::Election { term, caller }),
+        term().prop_map(|term| bully::Message::Ok { term }),
+        (term(), standing(), caller()).prop_map(|(term, leader, second)| bully::Message::Coordinator {
+            term,
+            leader,
+            second
+        }),
+        term().prop_map(|term| bully::Message::Alert { term }),
+        Just(bully::Message::Ask),
+        (term(), caller()).prop_map(|(term, caller)| bully::Message::Shout { term, caller }),
+        word().prop_map(Into::into),
+    ]
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    let recovery = prop_oneof![Just(Recovery::Ask), Just(Recovery::Elect), Just(Recovery::Announce)];
+    let manner = prop_oneof![Just(Manner::Letters), Just(Manner::Shouts)];
+    (recovery, manner, any::<bool>(), any::<bool>()).prop_map(|(recovery, manner, skip_suspected, alert)| Rules {
+        recovery,
+        manner,
+        skip_suspected,
+        alert,
+    })
 }
 
 fn history<M: Debug + Clone>(message: impl Strategy<Value = M>) -> impl Strategy<Value = Vec<Event<M>>> {
@@ -159,6 +188,11 @@ proptest! {
     #[test]
     fn the_wireless_election_keeps_the_laws(history in history(wireless_message())) {
         hold(Wireless::new(), history)?;
+    }
+
+    #[test]
+    fn the_bully_election_keeps_the_laws(rules in rules(), history in history(bully_message())) {
+        hold(Bully::new(rules), history)?;
     }
 
     #[test]
