@@ -222,7 +222,7 @@ fn seconds(micros: u64) -> f64 {
 }
 
 fn replay(scenario: &Scenario, seed: u64) -> String {
-    format!("conclave run {} --seed {seed}", scenario.file)
+    format!("conclave run {}{} --seed {seed}", scenario.file, scenario.choices)
 }
 
 fn availability(outcomes: &[Outcome]) -> Availability {

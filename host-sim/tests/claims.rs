@@ -2,14 +2,17 @@
 //!
 //! Percentiles need seeds: the p99.9 of a cold start is judged over a thousand, the p99 of the rest over a hundred.
 
-use host_sim::campaign::{Report, campaign};
-use host_sim::{Peer, Scenario};
+use host_sim::Scenario;
+use host_sim::campaign::{Report, campaign_of};
 use std::path::Path;
 
-fn run(name: &str, seeds: u64) -> Report {
+fn load(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(format!("{name}.toml"));
-    let scenario = Scenario::load(&path).unwrap();
-    campaign::<Peer>(&scenario, 0..seeds, || {})
+    Scenario::load(&path).unwrap()
+}
+
+fn run(name: &str, seeds: u64) -> Report {
+    campaign_of(&load(name), 0..seeds, || {})
 }
 
 /// Every run ends with one leader known to all, and nothing is violated.

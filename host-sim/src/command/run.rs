@@ -21,6 +21,9 @@ pub(crate) struct RunArgs {
     /// Run these seeds, as A..B (B not included).
     #[arg(long, value_parser = seeds)]
     seeds: Option<Range<u64>>,
+    /// Elect by this algorithm, whatever the scenario says.
+    #[arg(long, value_name = "NAME")]
+    election: Option<String>,
     /// Print one JSON object and nothing else.
     #[arg(long)]
     json: bool,
@@ -52,7 +55,10 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
 }
 
 fn report(args: &RunArgs) -> Result<Report, String> {
-    let scenario = Scenario::load(&args.file).map_err(|error| error.to_string())?;
+    let mut scenario = Scenario::load(&args.file).map_err(|error| error.to_string())?;
+    if let Some(name) = &args.election {
+        scenario = scenario.with_election(name)?;
+    }
     let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
     let seeds = seeds.unwrap_or(scenario.seeds.clone());
     let count = seeds.end - seeds.start;

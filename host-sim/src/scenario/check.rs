@@ -11,7 +11,6 @@ use crate::peer;
 use crate::queue::Micros;
 use crate::random::Chance;
 use crate::topology::{Area, Point, Reach, Shape};
-use protocol::group::SLOTS_MAX;
 use protocol::mandate::Mode;
 use protocol::{Span, Timing};
 use std::ops::Range;
@@ -102,6 +101,7 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
     let duration = raw.duration.0;
     let scenario = Scenario {
         file: file.to_owned(),
+        choices: String::new(),
         name: raw.name,
         about: raw.about,
         nodes,
@@ -121,8 +121,9 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
         faults: plan::steps(&reader, nodes, duration, raw.faults)?,
         expect: expect::expect(&reader, raw.expect)?,
     };
-    if scenario.is_group() && nodes > SLOTS_MAX as u32 {
-        let text = format!("a group has at most {SLOTS_MAX} members: this election or this mode works in a group");
+    if scenario.is_group() && nodes > peer::MEMBERS_MAX as u32 {
+        let text =
+            format!("this election or this mode works in a group, which has at most {} members", peer::MEMBERS_MAX);
         return Err(reader.error(raw.nodes.span(), text));
     }
     Ok(scenario)

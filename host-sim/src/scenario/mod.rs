@@ -15,7 +15,7 @@ pub use expect::{Expect, Limit};
 pub use plan::{Action, PauseClock, Sets, Step, Who};
 
 use crate::mobility::Mobility;
-use crate::peer;
+use crate::peer::{self, MEMBERS_MAX};
 use crate::queue::Micros;
 use crate::random::Chance;
 use crate::topology::{Reach, Shape};
@@ -29,6 +29,8 @@ use std::path::Path;
 pub struct Scenario {
     /// The file it was read from, as it was named.
     pub file: String,
+    /// What was chosen instead of what the file says, as on the command line.
+    pub choices: String,
     /// Its name.
     pub name: String,
     /// What it shows.
@@ -157,6 +159,22 @@ impl Scenario {
     /// One sentence that says what is wrong, in which file and line.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
         check::scenario(file, text)
+    }
+
+    /// The same with another election.
+    ///
+    /// # Errors
+    /// One sentence, where there is no such election or it does not work with so many nodes.
+    pub fn with_election(mut self, name: &str) -> Result<Self, String> {
+        if !peer::ELECTIONS.contains(&name) {
+            return Err(error::unknown("election", name, peer::ELECTIONS.iter().copied()));
+        }
+        name.clone_into(&mut self.election);
+        self.choices = format!(" --election {name}");
+        if self.is_group() && self.nodes > MEMBERS_MAX as u32 {
+            return Err(format!("the election \"{name}\" works in a group, which has at most {MEMBERS_MAX} members"));
+        }
+        Ok(self)
     }
 
     /// How far frames carry. A local network knows no distance; what it is drawn with is as good as any.
