@@ -4,8 +4,10 @@
 //! | --- | --- | --- |
 //! | [`wireless`] | diffusing computation of Vasudevan, Kurose and Towsley | radio neighbours, many hops |
 //! | [`wireless_flat`] | every capacity sent to the starter, a baseline | radio neighbours, many hops |
+//! | [`bully`] | the best asks nobody's leave: Garcia-Molina | a group, over several hops too |
+//! | [`chang_roberts`] | the highest number comes round: Chang and Roberts | a group as a ring |
 //!
-//! [`reign`] is what both do once somebody won: beats, loss, merging.
+//! [`reign`] is what all do once somebody won: beats, loss, merging.
 
 use crate::algorithm::Algorithm;
 use crate::clock::Term;
@@ -15,6 +17,8 @@ use crate::wire;
 mod any;
 pub mod bully;
 mod candidacy;
+pub mod chang_roberts;
+mod circle;
 mod podium;
 pub mod reign;
 pub mod wireless;
@@ -22,6 +26,8 @@ pub mod wireless_flat;
 
 pub use any::{AnyElection, AnyMessage};
 pub use bully::Bully;
+pub use chang_roberts::ChangRoberts;
+pub use circle::Direction;
 pub use wireless::Wireless;
 pub use wireless_flat::WirelessFlat;
 
