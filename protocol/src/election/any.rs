@@ -1,7 +1,7 @@
 //! The election as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
 use super::{
-    Bully, ChangRoberts, Command, Election, Notice, Wireless, WirelessFlat, bully, chang_roberts, wireless,
+    Bully, ChangRoberts, Command, Election, Notice, Ring, Wireless, WirelessFlat, bully, chang_roberts, ring, wireless,
     wireless_flat,
 };
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Output, Scope};
@@ -139,5 +139,6 @@ any! {
     Wireless in wireless: "The diffusing wireless election.",
     WirelessFlat in wireless_flat: "The flat wireless election.",
     Bully in bully: "The bully election.",
+    Ring in ring: "The ring election.",
     ChangRoberts in chang_roberts: "The election of Chang and Roberts.",
 }

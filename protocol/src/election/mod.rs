@@ -5,6 +5,7 @@
 //! | [`wireless`] | diffusing computation of Vasudevan, Kurose and Towsley | radio neighbours, many hops |
 //! | [`wireless_flat`] | every capacity sent to the starter, a baseline | radio neighbours, many hops |
 //! | [`bully`] | the best asks nobody's leave: Garcia-Molina | a group, over several hops too |
+//! | [`ring`] | a list goes round and comes back: Tanenbaum | a group as a ring |
 //! | [`chang_roberts`] | the highest number comes round: Chang and Roberts | a group as a ring |
 //!
 //! [`reign`] is what all do once somebody won: beats, loss, merging.
@@ -21,6 +22,7 @@ pub mod chang_roberts;
 mod circle;
 mod podium;
 pub mod reign;
+pub mod ring;
 pub mod wireless;
 pub mod wireless_flat;
 
@@ -28,6 +30,7 @@ pub use any::{AnyElection, AnyMessage};
 pub use bully::Bully;
 pub use chang_roberts::ChangRoberts;
 pub use circle::Direction;
+pub use ring::Ring;
 pub use wireless::Wireless;
 pub use wireless_flat::WirelessFlat;
 
