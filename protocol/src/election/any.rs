@@ -1,8 +1,8 @@
 //! The election as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
 use super::{
-    Bully, ChangRoberts, Command, Election, Notice, Ring, Wireless, WirelessFlat, bully, chang_roberts, ring, wireless,
-    wireless_flat,
+    Bully, ChangRoberts, Command, Election, Lelann, Notice, Ring, Wireless, WirelessFlat, bully, chang_roberts, lelann,
+    ring, wireless, wireless_flat,
 };
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Output, Scope};
 use crate::clock::Term;
@@ -141,4 +141,5 @@ any! {
     Bully in bully: "The bully election.",
     Ring in ring: "The ring election.",
     ChangRoberts in chang_roberts: "The election of Chang and Roberts.",
+    Lelann in lelann: "The election of Le Lann.",
 }

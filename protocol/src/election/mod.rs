@@ -7,6 +7,7 @@
 //! | [`bully`] | the best asks nobody's leave: Garcia-Molina | a group, over several hops too |
 //! | [`ring`] | a list goes round and comes back: Tanenbaum | a group as a ring |
 //! | [`chang_roberts`] | the highest number comes round: Chang and Roberts | a group as a ring |
+//! | [`lelann`] | all numbers come round: Le Lann | a group as a ring |
 //!
 //! [`reign`] is what all do once somebody won: beats, loss, merging.
 
@@ -20,6 +21,7 @@ pub mod bully;
 mod candidacy;
 pub mod chang_roberts;
 mod circle;
+pub mod lelann;
 mod podium;
 pub mod reign;
 pub mod ring;
@@ -30,6 +32,7 @@ pub use any::{AnyElection, AnyMessage};
 pub use bully::Bully;
 pub use chang_roberts::ChangRoberts;
 pub use circle::Direction;
+pub use lelann::Lelann;
 pub use ring::Ring;
 pub use wireless::Wireless;
 pub use wireless_flat::WirelessFlat;
