@@ -40,7 +40,8 @@ impl wire::Message for Message {
 
     fn delivery(&self) -> Delivery {
         match self {
-            Self::Election { .. } | Self::Elected { .. } => Delivery::Reliable,
+            Self::Election { .. } => Delivery::Reliable, // all numbers passed on, as the paper counts them
+            Self::Elected { .. } => Delivery::Latest,
             Self::Reign(word) => word.delivery(),
         }
     }

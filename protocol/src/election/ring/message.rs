@@ -67,9 +67,8 @@ impl wire::Message for Message {
 
     fn delivery(&self) -> Delivery {
         match self {
-            Self::Election(_) | Self::Coordinator(_) | Self::Here { .. } => Delivery::Reliable,
-            // Most of those it is for are gone: only the last question may wait for them.
-            Self::Seek { .. } => Delivery::Latest,
+            // What a member passes on later is of a higher term, and what it asks later is all it wants to know.
+            Self::Election(_) | Self::Coordinator(_) | Self::Seek { .. } | Self::Here { .. } => Delivery::Latest,
             Self::Reign(word) => word.delivery(),
         }
     }
