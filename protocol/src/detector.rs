@@ -262,7 +262,7 @@ impl<const N: usize> Detector<N> {
         self.check_at = now.after(timing.heartbeat);
         let mut silent = NodeSet::EMPTY;
         for slot in place.group.all().without(place.me).without(self.suspected).slots() {
-            let left = self.patience(slot, timing, now);
+            let left = self.patience(slot, place);
             if left == Span::ZERO {
                 silent = silent.with(NodeSet::slot(slot));
             } else {
@@ -273,10 +273,13 @@ impl<const N: usize> Detector<N> {
     }
 
     /// How much longer a member may be silent.
-    fn patience(&self, slot: usize, timing: &Timing, now: Instant) -> Span {
+    fn patience(&self, slot: usize, place: &Place<'_>) -> Span {
         let Some(member) = self.members.get(slot) else { return Span::ZERO };
+        let Moment { now, timing, .. } = place.moment;
         let usual = self.pause.plus(self.off.times(4)).min(timing.heartbeat.times(PAUSES_MAX));
-        let patience = usual.max(least(timing));
+        // Over several hops each may just have missed the last news, on a network that loses nothing too.
+        let missed = if place.several_hops { timing.heartbeat } else { Span::ZERO };
+        let patience = usual.max(least(timing).plus(missed));
         let patience = patience.plus(patience.share(1, 2).times(u32::from(member.slack)));
         patience.minus(member.heard.ago(now))
     }

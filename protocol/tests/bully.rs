@@ -155,7 +155,7 @@ fn e7_the_best_leads_whatever_its_name() {
     for manner in [Manner::Letters, Manner::Shouts] {
         let rules = Rules { manner, ..Rules::default() };
         let mut net = Net::new(4, complete, move |index| (config(index), Bully::new(rules), NoMutex)).in_group();
-        net.worth(&[300, 900, 100, 400]);
+        net.measure(&[300, 900, 100, 400]);
         net.run(Span::from_secs(8));
         assert_eq!(net.leader(), Some(NodeId(2)));
     }

@@ -5,8 +5,8 @@ use protocol::capacity::{Capacity, Standing};
 use protocol::clock::{Stamp, Term};
 use protocol::detector::{Alive, Worth};
 use protocol::election::reign::Word;
-use protocol::election::{bully, wireless, wireless_flat};
-use protocol::link::Receipt;
+use protocol::election::{bully, chang_roberts, lelann, ring, wireless, wireless_flat};
+use protocol::link::{LETTER_MAX, Receipt};
 use protocol::mandate;
 use protocol::neighbours::Hello;
 use protocol::wire::{self, FRAME_MAX, Key, Kind, Letter, Message, Packet, Path, To};
@@ -95,6 +95,77 @@ fn every_message_of_the_flat_wireless_election_is_pinned() {
     for (message, bytes) in cases {
         assert_eq!(body(&message), bytes, "{message:?}");
     }
+}
+
+#[test]
+fn every_message_of_the_ring_election_is_pinned() {
+    use ring::{List, Message as M, Outcome};
+    let (term, leader) = (term(), standing());
+    let members = NodeSet::slot(0).with(NodeSet::slot(9));
+    let list = List { term, members, first: Some(leader), second: None };
+    let outcome = Outcome { term, leader, second: None, ring: members };
+    let cases: [(M, &[u8]); 5] = [
+        (M::Election(list), &[0, 5, 0xAC, 2, 0x81, 4, 1, 0xE8, 7, 0xAD, 2, 0]),
+        (M::Coordinator(outcome), &[1, 5, 0xAC, 2, 0xE8, 7, 0xAD, 2, 0, 0x81, 4]),
+        (M::Seek { term }, &[2, 5, 0xAC, 2]),
+        (M::Here { term }, &[3, 5, 0xAC, 2]),
+        (M::Reign(Word::Raise { term }), &[4, 2, 5, 0xAC, 2]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+}
+
+#[test]
+fn every_message_of_the_chang_roberts_election_is_pinned() {
+    use chang_roberts::Message as M;
+    let (term, leader) = (term(), standing());
+    let cases: [(M, &[u8]); 4] = [
+        (M::Election { round: 5, candidate: Some(leader) }, &[0, 5, 1, 0xE8, 7, 0xAD, 2]),
+        (M::Election { round: 5, candidate: None }, &[0, 5, 0]),
+        (M::Elected { term, leader }, &[1, 5, 0xAC, 2, 0xE8, 7, 0xAD, 2]),
+        (M::Reign(Word::Raise { term }), &[2, 2, 5, 0xAC, 2]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+}
+
+#[test]
+fn every_message_of_the_lelann_election_is_pinned() {
+    use lelann::{Message as M, Number};
+    let owner = NodeId(301);
+    let cases: [(M, &[u8]); 3] = [
+        (
+            M::Number(Number { round: 5, owner, capacity: Some(Capacity::new(1_000)), hops: 3 }),
+            &[0, 5, 0xAD, 2, 1, 0xE8, 7, 3],
+        ),
+        (M::Number(Number { round: 5, owner, capacity: None, hops: 3 }), &[0, 5, 0xAD, 2, 0, 3]),
+        (M::Reign(Word::Raise { term: term() }), &[1, 2, 5, 0xAC, 2]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+}
+
+#[test]
+fn every_message_that_goes_round_a_ring_fits_a_letter() {
+    let id = NodeId(u32::MAX);
+    let term = Term { number: u32::MAX, by: id };
+    let leader = Standing { capacity: Capacity::MAX.as_incumbent(), id };
+    let (second, ring) = (Some(leader), NodeSet::first(64));
+    let list = ring::List { term, members: ring, first: second, second };
+    let outcome = ring::Outcome { term, leader, second, ring };
+    let number = lelann::Number { round: u32::MAX, owner: id, capacity: Some(leader.capacity), hops: u8::MAX };
+    let lengths = [
+        body(&ring::Message::Election(list)).len(),
+        body(&ring::Message::Coordinator(outcome)).len(),
+        body(&chang_roberts::Message::Election { round: u32::MAX, candidate: second }).len(),
+        body(&chang_roberts::Message::Elected { term, leader }).len(),
+        body(&lelann::Message::Number(number)).len(),
+    ];
+    assert_eq!(lengths, [37, 36, 14, 18, 15]);
+    assert!(lengths.iter().all(|&length| length <= LETTER_MAX));
 }
 
 #[test]

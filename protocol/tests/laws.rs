@@ -4,12 +4,15 @@
 //! timeouts early and late. After every step the laws are checked on the state reached.
 
 use proptest::prelude::*;
-use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output};
+use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output, Scope};
 use protocol::capacity::{Capacity, Standing};
 use protocol::clock::{Stamp, Term};
 use protocol::election::bully::{self, Bully, Manner, Recovery, Rules};
 use protocol::election::reign::Word;
-use protocol::election::{Command, Wireless, WirelessFlat, wireless, wireless_flat};
+use protocol::election::{
+    ChangRoberts, Command, Direction, Lelann, Ring, Wireless, WirelessFlat, chang_roberts, lelann, ring, wireless,
+    wireless_flat,
+};
 use protocol::group::Roster;
 use protocol::{Instant, NodeId, NodeSet, Span, Timing};
 use std::fmt::Debug;
@@ -73,6 +76,41 @@ fn flat_message() -> impl Strategy<Value = wireless_flat::Message> {
     ]
 }
 
+fn ring_message() -> impl Strategy<Value = ring::Message> {
+    let candidates = || (proptest::option::of(standing()), proptest::option::of(standing()));
+    prop_oneof![
+        3 => (term(), set(), candidates()).prop_map(|(term, members, (first, second))| {
+            ring::Message::Election(ring::List { term, members, first, second })
+        }),
+        3 => (term(), standing(), proptest::option::of(standing()), set()).prop_map(|(term, leader, second, ring)| {
+            ring::Message::Coordinator(ring::Outcome { term, leader, second, ring })
+        }),
+        1 => term().prop_map(|term| ring::Message::Seek { term }),
+        1 => term().prop_map(|term| ring::Message::Here { term }),
+        2 => word().prop_map(Into::into),
+    ]
+}
+
+fn chang_roberts_message() -> impl Strategy<Value = chang_roberts::Message> {
+    use chang_roberts::Message as M;
+    prop_oneof![
+        (0..5_u32, proptest::option::of(standing())).prop_map(|(round, candidate)| M::Election { round, candidate }),
+        (term(), standing()).prop_map(|(term, leader)| M::Elected { term, leader }),
+        word().prop_map(Into::into),
+    ]
+}
+
+fn lelann_message() -> impl Strategy<Value = lelann::Message> {
+    let number = (0..5_u32, node(), proptest::option::of(0..6_u16), 0..6_u8);
+    prop_oneof![
+        number.prop_map(|(round, owner, capacity, hops)| {
+            let capacity = capacity.map(|capacity| Capacity::new(capacity * 1_000));
+            lelann::Message::Number(lelann::Number { round, owner, capacity, hops })
+        }),
+        word().prop_map(Into::into),
+    ]
+}
+
 fn bully_message() -> impl Strategy<Value = bully::Message> {
     let caller = || proptest::option::of(standing());
     prop_oneof![
@@ -111,7 +149,12 @@ fn history<M: Debug + Clone>(message: impl Strategy<Value = M>) -> impl Strategy
         6 => said,
         3 => Just(Input::Timeout),
         1 => prop_oneof![Just(Command::Call), Just(Command::Yield)].prop_map(Input::Command),
-        1 => prop_oneof![set().prop_map(Fact::PeerUp), set().prop_map(Fact::PeerDown)].prop_map(Input::Fact),
+        1 => prop_oneof![
+            set().prop_map(Fact::PeerUp),
+            set().prop_map(Fact::PeerDown),
+            set().prop_map(Fact::PeerReset)
+        ]
+        .prop_map(Input::Fact),
     ];
     let after = prop_oneof![Just(0), 0..200_000_u32, 0..4_000_000_u32].prop_map(Span::from_micros);
     let event = (after, any::<u32>(), proptest::option::of(0..6_000_u16), input)
@@ -127,23 +170,33 @@ where
     A::Notice: PartialEq + Debug,
 {
     let me = NodeId(1);
-    let mut roster = Roster::<4>::new();
+    let mut roster = Roster::<5>::new();
     for peer in 2..=PEERS + 1 {
         roster.insert(NodeId(peer));
     }
+    let peers = roster.view().all();
+    if algorithm.scope() == Scope::Group {
+        roster.insert(me);
+    }
+    let mut up = peers;
     let mut now = Instant::from_micros(1);
     for event in history {
         now = now.after(event.after);
         let standing = event.capacity.map(|capacity| Standing { capacity: Capacity::new(capacity), id: me });
+        match event.input {
+            Input::Fact(Fact::PeerDown(set)) => up = up.without(set),
+            Input::Fact(Fact::PeerUp(set)) => up = up.with(set),
+            _ => {}
+        }
         let cx = Context {
             now,
             uptime: now.since(Instant::ZERO),
             me,
             standing,
             roster: roster.view(),
-            peers: roster.view().all(),
-            up: roster.view().all(),
-            near: roster.view().all(),
+            peers,
+            up,
+            near: peers,
             better: NodeSet::EMPTY,
             rival: None,
             view: roster.view().all(),
@@ -198,5 +251,26 @@ proptest! {
     #[test]
     fn the_flat_wireless_election_keeps_the_laws(history in history(flat_message())) {
         hold(WirelessFlat::new(), history)?;
+    }
+
+    #[test]
+    fn the_ring_election_keeps_the_laws(history in history(ring_message())) {
+        hold(Ring::default(), history)?;
+    }
+
+    #[test]
+    fn the_ring_election_keeps_the_laws_under_any_rules(history in history(ring_message()), successors in 0..3_u8) {
+        let (direction, winner) = (Direction::Back, ring::Winner::Lowest);
+        hold(Ring::new(ring::Rules { direction, winner, successors }), history)?;
+    }
+
+    #[test]
+    fn the_chang_roberts_election_keeps_the_laws(history in history(chang_roberts_message())) {
+        hold(ChangRoberts::new(), history)?;
+    }
+
+    #[test]
+    fn the_lelann_election_keeps_the_laws(history in history(lelann_message())) {
+        hold(Lelann::new(), history)?;
     }
 }

@@ -126,7 +126,7 @@ fn one_that_starts_anew_goes_on_from_what_the_others_remember_of_it() {
 fn a_member_wrongly_suspected_is_given_more_time_and_loses_it_again() {
     let mut group = Group::new(2, false);
     group.run(at(10 * BEAT), |_, _| true);
-    let patience = |group: &Group| group.detectors[0].patience(1, &TIMING, group.now);
+    let patience = |group: &Group| group.detectors[0].patience(1, &group.place(0));
     let before = patience(&group);
     group.run(at(13 * BEAT), |speaker, _| speaker != 1);
     assert_eq!(group.suspected(0), [1]);

@@ -1,6 +1,9 @@
 //! The election as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
-use super::{Bully, Command, Election, Notice, Wireless, WirelessFlat, bully, wireless, wireless_flat};
+use super::{
+    Bully, ChangRoberts, Command, Election, Lelann, Notice, Ring, Wireless, WirelessFlat, bully, chang_roberts, lelann,
+    ring, wireless, wireless_flat,
+};
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Output, Scope};
 use crate::clock::Term;
 use crate::group::NodeId;
@@ -136,4 +139,7 @@ any! {
     Wireless in wireless: "The diffusing wireless election.",
     WirelessFlat in wireless_flat: "The flat wireless election.",
     Bully in bully: "The bully election.",
+    Ring in ring: "The ring election.",
+    ChangRoberts in chang_roberts: "The election of Chang and Roberts.",
+    Lelann in lelann: "The election of Le Lann.",
 }

@@ -13,6 +13,17 @@ use crate::dice::within;
 use crate::group::NodeSet;
 use crate::time::{Instant, Span, sooner};
 
+/// What an election somebody holds is to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    /// News: to be joined.
+    Open,
+    /// Held by somebody who has not heard of a higher term, so that its result would be no news.
+    Behind,
+    /// Over, or this node took part in it already.
+    Over,
+}
+
 /// One node's part in all elections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Candidacy {
@@ -33,6 +44,22 @@ impl Candidacy {
     /// The last election this node took part in.
     pub(super) const fn joined(&self) -> Term {
         self.joined
+    }
+
+    /// This node as a candidate in the last election it took part in.
+    pub(super) const fn entry(&self) -> Option<Standing> {
+        self.entry
+    }
+
+    /// What the election `index` is to this node.
+    pub(super) fn weigh(&self, index: Term) -> Call {
+        if index <= self.joined || index <= self.reign.floor() {
+            Call::Over
+        } else if index.number < self.reign.number() {
+            Call::Behind
+        } else {
+            Call::Open
+        }
     }
 
     /// Takes part in an election. This node as a candidate in it.

@@ -4,8 +4,12 @@
 //! | --- | --- | --- |
 //! | [`wireless`] | diffusing computation of Vasudevan, Kurose and Towsley | radio neighbours, many hops |
 //! | [`wireless_flat`] | every capacity sent to the starter, a baseline | radio neighbours, many hops |
+//! | [`bully`] | the best asks nobody's leave: Garcia-Molina | a group, over several hops too |
+//! | [`ring`] | a list goes round and comes back: Tanenbaum | a group as a ring |
+//! | [`chang_roberts`] | the highest number comes round: Chang and Roberts | a group as a ring |
+//! | [`lelann`] | all numbers come round: Le Lann | a group as a ring |
 //!
-//! [`reign`] is what both do once somebody won: beats, loss, merging.
+//! [`reign`] is what all do once somebody won: beats, loss, merging.
 
 use crate::algorithm::Algorithm;
 use crate::clock::Term;
@@ -15,13 +19,21 @@ use crate::wire;
 mod any;
 pub mod bully;
 mod candidacy;
+pub mod chang_roberts;
+mod circle;
+pub mod lelann;
 mod podium;
 pub mod reign;
+pub mod ring;
 pub mod wireless;
 pub mod wireless_flat;
 
 pub use any::{AnyElection, AnyMessage};
 pub use bully::Bully;
+pub use chang_roberts::ChangRoberts;
+pub use circle::Direction;
+pub use lelann::Lelann;
+pub use ring::Ring;
 pub use wireless::Wireless;
 pub use wireless_flat::WirelessFlat;
 

@@ -161,6 +161,12 @@ impl Reign {
         self.note(number);
     }
 
+    /// The highest term ever taken in: no other up to it will be.
+    #[must_use]
+    pub const fn floor(&self) -> Term {
+        self.floor.0
+    }
+
     /// The highest term number heard of.
     #[must_use]
     pub const fn number(&self) -> u32 {

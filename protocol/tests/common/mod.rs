@@ -6,6 +6,7 @@
 
 use protocol::capacity::Capacity;
 use protocol::clock::Term;
+use protocol::describe::describe;
 use protocol::election::Election;
 use protocol::mandate::Mode;
 use protocol::mutex::Mutex;
@@ -14,6 +15,8 @@ use protocol::records::Records;
 use protocol::wire::{self, FRAME_MAX, Key, Kind, Path, To};
 use protocol::{Config, Instant, NodeId, Span, Timing};
 use std::collections::{BTreeMap, BTreeSet};
+
+pub mod faults;
 
 /// How many others a node of these tests has room for.
 pub const ROOM: usize = 16;
@@ -85,10 +88,15 @@ impl<E: Election, M: Mutex> Net<E, M> {
     }
 
     /// The same network, every node a member of one group.
-    pub fn in_group(mut self) -> Self {
-        let count = self.nodes.len();
-        self.members = (0..count).map(|index| config(index).me).collect();
-        for index in 0..count {
+    pub fn in_group(self) -> Self {
+        let order: Vec<usize> = (0..self.nodes.len()).collect();
+        self.in_ring(&order)
+    }
+
+    /// The same network, every node a member of one group, listed in this order.
+    pub fn in_ring(mut self, order: &[usize]) -> Self {
+        self.members = order.iter().map(|&index| config(index).me).collect();
+        for index in 0..self.nodes.len() {
             self.boot(index);
         }
         self
@@ -104,17 +112,31 @@ impl<E: Election, M: Mutex> Net<E, M> {
     }
 
     /// Every node measures what it is worth.
-    pub fn worth(&mut self, worths: &[u16]) {
+    pub fn measure(&mut self, worths: &[u16]) {
         self.worths.copy_from_slice(worths);
         for (index, &worth) in worths.iter().enumerate() {
             self.put(index, Input::Capacity(Some(Capacity::new(worth))));
         }
     }
 
+    /// The same network from its beginning, every node worth what `worth` says.
+    pub fn worth(mut self, worth: impl Fn(usize) -> u16) -> Self {
+        self.worths = (0..self.nodes.len()).map(worth).collect();
+        for index in 0..self.nodes.len() {
+            self.boot(index);
+        }
+        self
+    }
+
     /// The same network, frames arriving as `fate` says.
     pub fn with_fate(mut self, fate: impl FnMut(usize, usize, u64) -> bool + 'static) -> Self {
         self.fate = Box::new(fate);
         self
+    }
+
+    /// From now on frames arrive as `fate` says.
+    pub fn set_fate(&mut self, fate: impl FnMut(usize, usize, u64) -> bool + 'static) {
+        self.fate = Box::new(fate);
     }
 
     /// What the nodes seal their frames with.
@@ -140,6 +162,38 @@ impl<E: Election, M: Mutex> Net<E, M> {
     /// Stops a node for good.
     pub fn crash(&mut self, index: usize) {
         self.nodes[index] = None;
+    }
+
+    /// Links the nodes anew.
+    pub fn relink(&mut self, linked: impl Fn(usize, usize) -> bool) {
+        for (a, links) in self.links.iter_mut().enumerate() {
+            for (b, link) in links.iter_mut().enumerate() {
+                *link = a != b && linked(a, b);
+            }
+        }
+    }
+
+    /// Lets time pass in steps of a millisecond until `done`, a minute at most.
+    pub fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
+        let end = self.now.after(Span::from_secs(60));
+        while !done(self) {
+            assert!(self.now < end, "waited for a minute");
+            self.run(Span::from_millis(1));
+        }
+    }
+
+    /// The messages sent so far, by their words, each counted once however often it was tried.
+    pub fn said(&self, word: &str) -> usize {
+        let key = self.key();
+        let mut numbers = BTreeSet::new();
+        for (_, bytes) in &self.sent {
+            let Ok(packet) = wire::open(&key, bytes) else { continue };
+            let Path::Letter(letter) = packet.path else { continue };
+            if letter.writer.is_none() && describe(&key, bytes) == Some(word) {
+                numbers.insert((packet.sender, packet.incarnation, letter.number));
+            }
+        }
+        numbers.len()
     }
 
     /// Puts an input to a node.

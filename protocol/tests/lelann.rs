@@ -1,0 +1,122 @@
+//! The election of Le Lann on whole nodes: the formula, and what a bad network does to it.
+
+mod common;
+
+use common::faults::{self, worth};
+use common::{Net, complete, config, letters, line, lossy};
+use protocol::election::{Command, Lelann};
+use protocol::mutex::NoMutex;
+use protocol::node::Input;
+use protocol::wire::Kind;
+use protocol::{Config, NodeId, Span};
+
+/// Nodes that all hear each other, alike but for their names.
+fn room(count: usize) -> Net<Lelann, NoMutex> {
+    Net::new(count, complete, |index| (Config { hops: 1, ..config(index) }, Lelann::new(), NoMutex)).in_group().alike()
+}
+
+/// Has nodes start elections at one moment, and lets these come to their end.
+fn elect(net: &mut Net<Lelann, NoMutex>, starters: &[usize]) {
+    for &starter in starters {
+        net.put(starter, Input::Election(Command::Call));
+    }
+    net.run(Span::from_millis(400));
+}
+
+#[test]
+fn l1_nodes_that_start_together_elect_the_best() {
+    let mut net = room(5);
+    net.run(Span::from_secs(5));
+    assert_eq!(net.leader(), Some(NodeId(5)));
+}
+
+#[test]
+fn l2_it_takes_n_squared_letters_whoever_starts_and_however_many_do() {
+    for nodes in [4, 8, 16] {
+        let all: Vec<usize> = (0..nodes).collect();
+        for starters in [&all[..1], &all[nodes - 1..], &all[1..3], &all] {
+            let mut net = room(nodes);
+            elect(&mut net, starters);
+            assert_eq!(net.leader(), Some(config(nodes - 1).me));
+            assert_eq!(letters(&net, Kind::Lelann), nodes * nodes, "{nodes} nodes, started by {starters:?}");
+        }
+    }
+}
+
+#[test]
+fn l2_the_dead_are_not_counted() {
+    for nodes in [4, 8, 16] {
+        let mut net = room(nodes);
+        net.run(Span::from_secs(3));
+        net.crash(nodes - 1);
+        net.run(Span::from_secs(8));
+        net.sent.clear();
+        elect(&mut net, &[0]);
+        assert_eq!(net.leader(), Some(config(nodes - 2).me));
+        assert_eq!(letters(&net, Kind::Lelann), (nodes - 1) * (nodes - 1));
+    }
+}
+
+#[test]
+fn l1_a_lost_emitter_is_replaced_by_the_highest_number_left() {
+    let mut net = room(8);
+    net.run(Span::from_secs(20));
+    net.crash(7);
+    net.run_until(|net| net.leader() == Some(NodeId(7)));
+    net.boot(7);
+    net.run(Span::from_secs(5));
+    assert_eq!(net.leader(), Some(NodeId(8)), "one that has not settled gives way");
+}
+
+#[test]
+fn l1_a_member_that_crashes_in_the_middle_costs_time_only() {
+    for crashed in [0, 1, 3, 5] {
+        for millis in 0..60 {
+            let mut net = room(6);
+            net.put(0, Input::Election(Command::Call));
+            net.run(Span::from_millis(millis));
+            net.crash(crashed);
+            net.run(Span::from_secs(15));
+            let best = if crashed == 5 { 5 } else { 6 };
+            assert_eq!(net.leader(), Some(NodeId(best)), "{crashed} crashed after {millis} ms");
+        }
+    }
+}
+
+#[test]
+fn e8_a_member_that_may_never_lead_sends_a_number_that_cannot_win() {
+    let mut net = Net::new(4, complete, |index| {
+        (Config { hops: 1, may_lead: index < 2, ..config(index) }, Lelann::new(), NoMutex)
+    })
+    .in_group()
+    .alike();
+    elect(&mut net, &[3]);
+    assert_eq!(net.leader(), Some(NodeId(2)));
+    assert_eq!(letters(&net, Kind::Lelann), 4 * 4);
+}
+
+#[test]
+fn e9_with_30_percent_of_all_frames_lost_the_best_is_known_to_all() {
+    for seed in 0..50 {
+        let mut net = room(8).with_fate(lossy(30, seed));
+        net.run_until(|net| net.leader() == Some(NodeId(8)));
+    }
+}
+
+#[test]
+fn e9_over_several_hops_the_ring_is_laid_over_a_line() {
+    for seed in 0..20 {
+        let mut net = Net::new(6, line, |index| (config(index), Lelann::new(), NoMutex))
+            .in_group()
+            .worth(worth)
+            .with_fate(lossy(10, seed));
+        net.run_until(|net| net.leader() == Some(NodeId(6)));
+    }
+}
+
+#[test]
+fn e9_whatever_goes_wrong_the_best_is_known_to_all_in_the_end() {
+    for seed in 0..1_000 {
+        faults::afflict(seed, Lelann::new);
+    }
+}
