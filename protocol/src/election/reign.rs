@@ -361,6 +361,7 @@ impl Reign {
                 if term > office.term {
                     self.number = self.number.saturating_add(1);
                     office.term = Term { number: self.number, by: cx.me };
+                    self.floor = (office.term, office.beat);
                     *next = cx.now; // beats at once, for whoever waits for the new term
                     out.notify(Notice::Gained { term: office.term });
                 }
