@@ -9,6 +9,15 @@ pub(crate) mod sizes;
 #[cfg(unix)]
 pub(crate) mod swarm;
 
+use std::io::Write as _;
+
+/// Prints a report as one JSON object.
+pub(crate) fn show_json(report: &impl serde::Serialize) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, report)?;
+    writeln!(out)
+}
+
 /// Becomes true when the user wants us to end: an interrupt at the terminal, a polite request, a closed window.
 #[cfg(unix)]
 pub(crate) fn interrupts() -> std::io::Result<std::sync::Arc<std::sync::atomic::AtomicBool>> {
