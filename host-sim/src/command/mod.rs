@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod compare;
 pub(crate) mod demo;
 #[cfg(unix)]
 pub(crate) mod node;
