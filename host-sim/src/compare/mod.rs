@@ -1,6 +1,6 @@
 //! Algorithms side by side: what each costs where nothing goes wrong, beside its formula, and where something does.
 //!
-//! All of them run on one [`ground`]: the real nodes in the simulator, on a local network where every frame takes the
+//! All of them run on one [`ground()`]: the real nodes in the simulator, on a local network where every frame takes the
 //! same time. A [`Clerk`] reads every frame and counts messages as textbooks do, once for each addressee; what the link
 //! and the detector send besides is counted apart. One kind of comparison is one kind of [`Row`]; the table and the
 //! JSON are the same for all.
