@@ -15,6 +15,7 @@
 pub mod campaign;
 pub mod checker;
 pub mod clock;
+pub mod compare;
 pub mod fault;
 pub mod frames;
 #[cfg(test)]

@@ -23,6 +23,8 @@ enum Command {
     Demo(command::demo::DemoArgs),
     /// Runs a scenario, once or over many seeds.
     Run(command::run::RunArgs),
+    /// Compares algorithms with each other and with what textbooks say of them.
+    Compare(command::compare::CompareArgs),
     /// Boots emulated boards with the real firmware and tells their election.
     #[cfg(unix)]
     Swarm(command::swarm::SwarmArgs),
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     match command.unwrap_or(Command::Demo(demo)) {
         Command::Demo(args) => command::demo::run(&args),
         Command::Run(args) => command::run::run(&args),
+        Command::Compare(args) => command::compare::run(&args),
         #[cfg(unix)]
         Command::Swarm(args) => command::swarm::run(&args),
         #[cfg(unix)]

@@ -46,6 +46,14 @@ pub struct PeerPlan {
     key: Key,
 }
 
+impl PeerPlan {
+    /// What frames are sealed with.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        self.key
+    }
+}
+
 impl<const ROOM: usize> Peer<ROOM> {
     /// What it dropped, and why.
     #[must_use]

@@ -47,6 +47,10 @@ impl<O: Observer> Observer for Audience<'_, O> {
         self.checkers.see(event);
         self.guest.see(event);
     }
+
+    fn read(&mut self, frame: &[u8]) {
+        self.guest.read(frame);
+    }
 }
 
 /// Runs a scenario with one seed, while `guest` looks on.

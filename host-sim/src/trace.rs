@@ -149,6 +149,9 @@ fn number_and_node<S: Serializer>(term: &Term, serializer: S) -> Result<S::Ok, S
 pub trait Observer {
     /// Something happened.
     fn see(&mut self, event: &TraceEvent);
+
+    /// This frame goes out: told just before the event that says so, for whoever wants to read what was said.
+    fn read(&mut self, _frame: &[u8]) {}
 }
 
 impl Observer for () {

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod compare;
 pub(crate) mod demo;
 #[cfg(unix)]
 pub(crate) mod node;
@@ -8,6 +9,15 @@ pub(crate) mod run;
 pub(crate) mod sizes;
 #[cfg(unix)]
 pub(crate) mod swarm;
+
+use std::io::Write as _;
+
+/// Prints a report as one JSON object.
+pub(crate) fn show_json(report: &impl serde::Serialize) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, report)?;
+    writeln!(out)
+}
 
 /// Becomes true when the user wants us to end: an interrupt at the terminal, a polite request, a closed window.
 #[cfg(unix)]

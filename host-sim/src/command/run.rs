@@ -41,7 +41,7 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 pub(crate) fn run(args: &RunArgs) -> ExitCode {
     match report(args) {
         Ok(report) => {
-            let shown = if args.json { show_json(&report) } else { show(&report) };
+            let shown = if args.json { super::show_json(&report) } else { show(&report) };
             match shown {
                 Ok(()) if report.violations.is_empty() => ExitCode::SUCCESS,
                 Ok(()) | Err(_) => ExitCode::FAILURE,
@@ -93,12 +93,6 @@ fn report(args: &RunArgs) -> Result<Report, String> {
     let report = campaign::campaign_of(&scenario, seeds, || bar.inc(1));
     bar.finish_and_clear();
     Ok(report)
-}
-
-fn show_json(report: &Report) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, report)?;
-    writeln!(out)
 }
 
 fn show(report: &Report) -> std::io::Result<()> {

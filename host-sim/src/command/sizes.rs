@@ -57,7 +57,7 @@ struct Sizes {
 /// Measures; 0 if that was possible, 2 if not.
 pub(crate) fn run(args: &SizesArgs) -> ExitCode {
     let shown = measure(args).and_then(|sizes| {
-        let shown = if args.json { show_json(&sizes) } else { show(&sizes) };
+        let shown = if args.json { super::show_json(&sizes) } else { show(&sizes) };
         shown.map_err(|error| error.to_string())
     });
     match shown {
@@ -218,12 +218,6 @@ fn crate_of(symbol: &str) -> Option<String> {
 fn called(name: &str) -> String {
     let name = name.replace('_', "-");
     if PROGRAM.contains(&&*name) { "firmware-qemu".to_owned() } else { name }
-}
-
-fn show_json(sizes: &Sizes) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, sizes)?;
-    writeln!(out)
 }
 
 fn show(sizes: &Sizes) -> std::io::Result<()> {

@@ -42,7 +42,7 @@ enum Failure {
 pub(crate) fn run(args: &SwarmArgs) -> ExitCode {
     match report(args) {
         Ok(report) => {
-            let shown = if args.json { show_json(&report) } else { show(&report) };
+            let shown = if args.json { super::show_json(&report) } else { show(&report) };
             match shown {
                 Ok(()) if report.violations.is_empty() => ExitCode::SUCCESS,
                 Ok(()) | Err(_) => ExitCode::FAILURE,
@@ -103,12 +103,6 @@ fn replay(args: &SwarmArgs) -> String {
         .as_ref()
         .map_or_else(|| format!("--nodes {}", args.nodes), |file| format!("--scenario {}", file.display()));
     format!("conclave swarm {what} --seed {}", args.seed)
-}
-
-fn show_json(report: &Report) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, report)?;
-    writeln!(out)
 }
 
 fn show(report: &Report) -> std::io::Result<()> {

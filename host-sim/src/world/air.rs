@@ -154,6 +154,7 @@ impl<M: Machine> World<M> {
         // The last bytes of a frame are its authentication tag: they stand for all the others.
         let tail = bytes.iter().rev().take(8).fold(0, |sum, &byte| sum << 8 | u64::from(byte));
         let what = What::Sent { kind, bytes: bytes.len() as u16 };
+        observer.read(bytes);
         self.hash.word(tail);
         self.tell(place, what, observer);
     }

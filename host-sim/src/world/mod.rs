@@ -146,6 +146,12 @@ impl<M: Machine> World<M> {
         &self.scenario
     }
 
+    /// What all its nodes share.
+    #[must_use]
+    pub fn plan(&self) -> &M::Plan {
+        &self.plan
+    }
+
     /// The hash of everything that happened so far.
     #[must_use]
     pub fn hash(&self) -> u64 {
