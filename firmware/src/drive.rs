@@ -4,16 +4,18 @@
 //! Nothing is sent before what it depends on is stored. Whatever goes wrong ends the loop with a reason; the board then
 //! starts over, which is what the others are built to survive.
 
+use crate::gauge::{About, MEASURE_PERIOD};
+use crate::keeper::Keeper;
 use crate::page::{Page, options};
 use crate::report::{Past, Report, Status};
-use crate::store::{Memory, RECORD_BYTES_MAX, Store};
-use crate::transport::{FRAME_BYTES_MAX, FrameBuffer, Transport};
-use embassy_futures::select::{Either, select};
+use crate::transport::{FRAME_BYTES_MAX, FrameBuffer, Heard, Transport};
+use core::future::{Future, pending, ready};
+use embassy_futures::select::{Either3, select3};
 use embassy_time::{Duration, Instant, Timer};
 use protocol::capacity::Capacity;
 use protocol::config::ConfigError;
 use protocol::dice::Dice;
-use protocol::election::Election;
+use protocol::election::{Command, Election};
 use protocol::mandate::Mode;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Halt, Input, Notice};
@@ -27,8 +29,6 @@ pub const FEED_PERIOD: Duration = Duration::from_secs(2);
 const WELL_AFTER: Duration = Duration::from_secs(10);
 /// How often a board reports what it counted, unless its page says otherwise.
 const STATUS_PERIOD: Duration = Duration::from_secs(10);
-/// An Ethernet tells nothing about how well a frame was heard.
-const QUALITY_UNKNOWN: u8 = u8::MAX;
 
 const _: () = assert!(FRAME_MAX <= FRAME_BYTES_MAX, "every transport carries the protocol's frames");
 
@@ -45,6 +45,17 @@ pub trait Board {
 
     /// The node says something about itself.
     fn tell(&mut self, report: &Report<'_>);
+
+    /// What the board is worth at present; `None` where it is unfit to lead. Asked every
+    /// [`MEASURE_PERIOD`](crate::gauge::MEASURE_PERIOD). A board that cannot measure is worth what its page says.
+    fn measure(&mut self, about: &About) -> impl Future<Output = Option<Capacity>> {
+        ready(Some(about.configured))
+    }
+
+    /// Waits until somebody asks something of the election. Dropping the future loses nothing that was asked.
+    fn asked(&mut self) -> impl Future<Output = Command> {
+        pending()
+    }
 }
 
 /// What a network's driver counted since the board started.
@@ -98,26 +109,33 @@ impl Stop {
 pub async fn drive<E: Election, const N: usize>(
     start: Start<E>,
     transport: &mut impl Transport,
-    store: &mut Store<impl Memory>,
+    keeper: &mut impl Keeper,
     board: &mut impl Board,
 ) -> Stop {
     let page = start.page;
-    let mut node = match boot::<E, N>(start, store, board) {
+    let mut node = match boot::<E, N>(start, keeper, board).await {
         Ok(node) => node,
         Err(error) => return tell_stop(Stop::Refused(error), board),
     };
-    node.handle(now(), Input::Capacity(Some(capacity(&page))));
     let mut duties = Duties::new(&page);
     let mut buffer: FrameBuffer = [0; FRAME_BYTES_MAX];
     loop {
-        if let Err(stop) = flush(&mut node, transport, store, board).await {
+        if duties.measure() {
+            let about = About { link_quality: node.link_quality(), ..duties.about };
+            let worth = board.measure(&about).await;
+            if duties.learns(worth) {
+                node.handle(now(), Input::Capacity(worth));
+            }
+        }
+        if let Err(stop) = flush(&mut node, transport, keeper, board).await {
             return tell_stop(stop, board);
         }
         let deadline =
             node.deadline().map_or(duties.next(), |at| duties.next().min(Instant::from_micros(at.as_micros())));
-        match select(transport.receive(&mut buffer), Timer::at(deadline)).await {
-            Either::First(bytes) => node.handle(now(), Input::Frame { bytes, quality: QUALITY_UNKNOWN }),
-            Either::Second(()) => {} // what is due is found out below
+        match select3(transport.receive(&mut buffer), board.asked(), Timer::at(deadline)).await {
+            Either3::First(Heard { bytes, quality }) => node.handle(now(), Input::Frame { bytes, quality }),
+            Either3::Second(command) => node.handle(now(), Input::Election(command)),
+            Either3::Third(()) => {} // what is due is found out below
         }
         // Looked at after frames too: a flood of them must not hide that time passes.
         if node.deadline().is_some_and(|deadline| deadline <= now()) {
@@ -130,9 +148,9 @@ pub async fn drive<E: Election, const N: usize>(
 }
 
 /// The node as it comes up with what it finds in its store.
-fn boot<E: Election, const N: usize>(
+async fn boot<E: Election, const N: usize>(
     start: Start<E>,
-    store: &Store<impl Memory>,
+    keeper: &mut impl Keeper,
     board: &mut impl Board,
 ) -> Result<Node<E, NoMutex, N>, ConfigError> {
     let Start { page, election, entropy } = start;
@@ -144,7 +162,7 @@ fn boot<E: Election, const N: usize>(
         mode: Mode::Available,
         timing: if page.has(options::LAN) { Timing::LAN } else { Timing::RADIO },
     };
-    let (past, records) = match load(store) {
+    let (past, records) = match keeper.load().await {
         Some(records) => (Past::Kept, Some(records)),
         None if page.has(options::FACTORY) => (Past::New, Some(Records::FACTORY)),
         None => (Past::Lost, None),
@@ -152,12 +170,6 @@ fn boot<E: Election, const N: usize>(
     board.tell(&Report::Starting { node: config.me, capacity: capacity(&page).get(), records: past });
     let seed = mix(&[page.seed, entropy, records.map_or(0, |kept| u64::from(kept.incarnation))]);
     Node::new(config, Boot { records, seed }, now(), election, NoMutex)
-}
-
-/// What the store holds, if that is records.
-fn load(store: &Store<impl Memory>) -> Option<Records> {
-    let mut buffer = [0; RECORD_BYTES_MAX];
-    store.load(&mut buffer)?.try_into().ok().map(Records::from_bytes)
 }
 
 fn capacity(page: &Page) -> Capacity {
@@ -176,13 +188,13 @@ fn mix(numbers: &[u64]) -> u64 {
 async fn flush<E: Election, const N: usize>(
     node: &mut Node<E, NoMutex, N>,
     transport: &mut impl Transport,
-    store: &mut Store<impl Memory>,
+    keeper: &mut impl Keeper,
     board: &mut impl Board,
 ) -> Result<(), Stop> {
     let mut buffer = [0; FRAME_MAX];
     loop {
         if let Some(records) = node.poll_persist() {
-            store.save(&records.to_bytes()).map_err(|_| Stop::Unstored)?;
+            keeper.save(records).await.map_err(|_| Stop::Unstored)?;
             board.tell(&Report::Stored(records));
         } else if let Some(frame) = node.poll_transmit(now(), &mut buffer) {
             transport.broadcast(frame).await;
@@ -213,7 +225,9 @@ fn status<E: Election, const N: usize>(
 ) -> Status {
     let (counted, driver) = (transport.counters(), board.driver());
     let unsendable = [counted.send_too_long, counted.send_no_link, counted.send_busy, counted.send_refused];
-    let refused = counted.receive_empty.saturating_add(counted.receive_too_long);
+    let refused = [counted.receive_empty, counted.receive_too_long, counted.receive_foreign];
+    let refused = refused.into_iter().fold(0, u32::saturating_add);
+    let lost = [driver.lost, counted.receive_broken, counted.receive_crowded];
     Status {
         neighbours: u32::try_from(node.neighbours().count()).unwrap_or(u32::MAX),
         sent: counted.sent,
@@ -221,7 +235,7 @@ fn status<E: Election, const N: usize>(
         unsendable: unsendable.into_iter().fold(0, u32::saturating_add),
         refused,
         unclaimed: driver.received.saturating_sub(counted.received.saturating_add(refused)),
-        driver: driver.lost,
+        driver: lost.into_iter().fold(0, u32::saturating_add),
         dropped: *node.counters(),
     }
 }
@@ -237,6 +251,10 @@ struct Duties {
     well_at: Option<Instant>,
     status_at: Instant,
     status_period: Duration,
+    measure_at: Instant,
+    about: About,
+    /// What the node knows it is worth: nothing, before it is told.
+    worth: Option<Capacity>,
 }
 
 impl Duties {
@@ -244,13 +262,36 @@ impl Duties {
         let status_period =
             if page.period_ms == 0 { STATUS_PERIOD } else { Duration::from_millis(page.period_ms.into()) };
         let now = Instant::now();
-        Self { feed_at: now, well_at: now.checked_add(WELL_AFTER), status_at: later(now, status_period), status_period }
+        Self {
+            feed_at: now,
+            well_at: now.checked_add(WELL_AFTER),
+            status_at: later(now, status_period),
+            status_period,
+            measure_at: now,
+            about: About { configured: capacity(page), link_quality: 0, born: now },
+            worth: None,
+        }
     }
 
     /// When the next of them is due.
     fn next(&self) -> Instant {
-        let soon = self.feed_at.min(self.status_at);
+        let soon = self.feed_at.min(self.status_at).min(self.measure_at);
         self.well_at.map_or(soon, |at| at.min(soon))
+    }
+
+    /// Whether the board has to measure itself.
+    fn measure(&mut self) -> bool {
+        let now = Instant::now();
+        let due = self.measure_at <= now;
+        if due {
+            self.measure_at = later(now, MEASURE_PERIOD);
+        }
+        due
+    }
+
+    /// Whether what the board is worth is news to the node.
+    fn learns(&mut self, worth: Option<Capacity>) -> bool {
+        core::mem::replace(&mut self.worth, worth) != worth
     }
 
     /// Does what is due; whether a status is.

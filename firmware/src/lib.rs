@@ -3,11 +3,14 @@
 //! A board's own package brings the drivers and a `main`; nothing here knows a chip.
 //!
 //! - [`page`]: the config page, from which a board reads its identity at boot.
-//! - [`store`]: a small record that survives a reset, and a write that a reset cuts short.
+//! - [`keeper`]: where records outlive a node; [`store`] is the one for memory that keeps its words over a reset.
 //! - [`transport`]: broadcasting and receiving frames.
 //! - [`address`]: network addresses made from a node's id.
 //! - [`drive`]: the loop that joins a node with all of these.
 //! - [`report`]: the lines a board says about itself.
+//! - [`desk`]: a board with a light ([`panel`]), a button ([`button`]) and something to measure ([`gauge`]).
+//! - [`station`]: staying with an access point.
+//! - `chip`: what is the same on every Cortex-M; only there on a board.
 //!
 //! Without the feature `embassy` there is only what a desktop needs to prepare a board and to understand it.
 
@@ -27,12 +30,40 @@
 #[cfg(test)]
 extern crate std;
 
-#[cfg(feature = "embassy")]
+#[cfg(feature = "udp")]
 pub mod address;
+#[cfg(feature = "embassy")]
+pub mod button;
+#[cfg(target_os = "none")]
+pub mod chip;
 pub mod crc;
 #[cfg(feature = "embassy")]
+pub mod desk;
+#[cfg(feature = "embassy")]
 pub mod drive;
+#[cfg(feature = "embassy")]
+pub mod gauge;
+#[cfg(feature = "embassy")]
+pub mod keeper;
 pub mod page;
+#[cfg(feature = "embassy")]
+pub mod panel;
 pub mod report;
+#[cfg(feature = "embassy")]
+pub mod station;
 pub mod store;
 pub mod transport;
+
+#[cfg(test)]
+mod tests {
+    use embassy_time::MockDriver;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// There is one clock for all tests: those that move it take turns, and find it at zero.
+    pub(crate) fn turn() -> MutexGuard<'static, ()> {
+        static CLOCK: Mutex<()> = Mutex::new(());
+        let turn = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
+        MockDriver::get().reset();
+        turn
+    }
+}

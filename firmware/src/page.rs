@@ -15,11 +15,19 @@
 //! | 24 | 8 | seed for random choices |
 //! | 32 | 16 | key shared by the network |
 //! | 48 | 1 | hops the link may take, 0 for 1 |
-//! | 49 | 11 | reserved: written as 0, not read |
+//! | 49 | 1 | channel of the radio, 11 to 26, 0 for the default |
+//! | 50 | 2 | PAN id of the radio, 0 for the default |
+//! | 52 | 8 | reserved: written as 0, not read |
 //! | 60 | 4 | CRC-32 of bytes 0 to 59, as in [`crate::crc`] |
+//!
+//! Boards with Wi-Fi have more behind it: the name and the key of an access point, see [`access`].
+
+pub mod access;
+pub mod blobs;
 
 use crate::crc;
 use core::fmt;
+use protocol::wire::Key;
 
 /// Bytes of a page that carry meaning; the rest of its memory is not read.
 pub const PAGE_BYTES: usize = 64;
@@ -41,6 +49,8 @@ pub mod options {
     pub const NEVER_LEADS: u32 = 1 << 1;
     /// The network is a LAN, where everybody hears everybody, and not a radio channel.
     pub const LAN: u32 = 1 << 2;
+    /// The board measures its capacity; the page's does not count.
+    pub const MEASURED: u32 = 1 << 3;
     /// For tests: once well, the board hangs, and its watchdog has to find out.
     pub const HANG: u32 = 1 << 30;
     /// For tests: once well, the board panics.
@@ -50,6 +60,19 @@ pub mod options {
 /// A key shared by the network. It never shows itself in a log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Secret(pub [u8; 16]);
+
+impl Secret {
+    /// The key of a group that has nothing but a name: it keeps groups apart, and keeps nobody out who knows the name.
+    #[must_use]
+    pub fn of_group(name: &str) -> Self {
+        let named = Key::from_name(name);
+        let mut bytes = [0; 16];
+        for (number, part) in (0..).zip(bytes.chunks_mut(Key::TAG)) {
+            part.copy_from_slice(&named.tag(&[number]));
+        }
+        Self(bytes)
+    }
+}
 
 impl fmt::Debug for Secret {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +99,19 @@ pub struct Page {
     pub key: Secret,
     /// Over how many hops the link carries; 0 is as good as 1.
     pub hops: u8,
+    /// The channel of the radio, 11 to 26; 0 leaves the choice to the board.
+    pub channel: u8,
+    /// The PAN id of the radio; 0 leaves the choice to the board.
+    pub pan: u16,
 }
+
+/// The group of boards that nobody provisioned, and its key: computing it would take a board a kilobyte of flash.
+pub const GROUP_DEFAULT: &str = "conclave";
+const KEY_DEFAULT: Secret = Secret([204, 87, 95, 147, 49, 63, 54, 220, 1, 126, 180, 192, 32, 153, 200, 248]);
+/// The UDP port of boards that nobody provisioned.
+pub const PORT_DEFAULT: u16 = 47_800;
+/// How many bits of a chip's number an id takes: small ids make short frames, and few boards share one.
+const CHIP_ID_BITS: u32 = 24;
 
 /// Why bytes are no config page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +130,31 @@ pub enum PageError {
     },
     /// Port 0 cannot be listened on.
     Port,
+    /// There is no such channel.
+    Channel(u8),
 }
 
 impl Page {
+    /// What a board takes for its page when nobody wrote one: an id made from the number its chip was born with, the
+    /// key that everybody knows, its capacity measured, and `also` these options. Good for a first try, not for more.
+    #[must_use]
+    pub fn unprovisioned(chip: &[u8], also: u32) -> Self {
+        let sum = crc::checksum(chip);
+        let seed = u64::from(sum) << 32 | u64::from(crc::Crc::new().with(chip).with(chip).value());
+        Self {
+            id: sum.checked_shr(u32::BITS.saturating_sub(CHIP_ID_BITS)).unwrap_or(sum),
+            capacity: 0,
+            options: options::FACTORY | options::MEASURED | also,
+            port: PORT_DEFAULT,
+            period_ms: 0,
+            seed,
+            key: KEY_DEFAULT,
+            hops: 0,
+            channel: 0,
+            pan: 0,
+        }
+    }
+
     /// Whether an option is on.
     #[must_use]
     pub const fn has(&self, option: u32) -> bool {
@@ -121,8 +178,10 @@ impl Page {
             seed: u64::from_le_bytes(reader.take()),
             key: Secret(reader.take()),
             hops: u8::from_le_bytes(reader.take()),
+            channel: u8::from_le_bytes(reader.take()),
+            pan: u16::from_le_bytes(reader.take()),
         };
-        let _reserved: [u8; 11] = reader.take();
+        let _reserved: [u8; 8] = reader.take();
         let stored = u32::from_le_bytes(reader.take());
 
         let (summed, _) = bytes.split_at(SUMMED_BYTES);
@@ -135,6 +194,8 @@ impl Page {
             Err(PageError::Checksum { stored, computed })
         } else if page.port == 0 {
             Err(PageError::Port)
+        } else if !matches!(page.channel, 0 | 11..=26) {
+            Err(PageError::Channel(page.channel))
         } else {
             Ok(page)
         }
@@ -145,7 +206,7 @@ impl Page {
     pub fn encode(&self) -> [u8; PAGE_BYTES] {
         let mut bytes = [0; PAGE_BYTES];
         let (summed, sum) = bytes.split_at_mut(SUMMED_BYTES);
-        let fields: [&[u8]; 10] = [
+        let fields: [&[u8]; 12] = [
             &MAGIC,
             &VERSION.to_le_bytes(),
             &self.port.to_le_bytes(),
@@ -156,6 +217,8 @@ impl Page {
             &self.seed.to_le_bytes(),
             &self.key.0,
             &[self.hops],
+            &[self.channel],
+            &self.pan.to_le_bytes(),
         ];
         for (place, &byte) in summed.iter_mut().zip(fields.into_iter().flatten()) {
             *place = byte;
@@ -183,7 +246,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAGE_BYTES, Page, PageError, Secret};
+    use super::{GROUP_DEFAULT, PAGE_BYTES, Page, PageError, Secret, options};
     use std::format;
 
     const PAGE: Page = Page {
@@ -195,6 +258,8 @@ mod tests {
         seed: 0x1122_3344_5566_7788,
         key: Secret(*b"sixteen letters!"),
         hops: 3,
+        channel: 0,
+        pan: 0,
     };
 
     /// The bytes as another program would write them: they must never change under version 1.
@@ -213,6 +278,31 @@ mod tests {
     fn a_page_has_the_written_layout() {
         assert_eq!(PAGE.encode(), GOLDEN);
         assert_eq!(Page::decode(&GOLDEN), Ok(PAGE));
+    }
+
+    #[test]
+    fn the_radio_has_its_place_in_the_page() {
+        let page = Page { channel: 26, pan: 0x1234, ..PAGE };
+        assert_eq!(page.encode()[48..52], [3, 26, 0x34, 0x12]);
+        assert_eq!(Page::decode(&page.encode()), Ok(page));
+        assert_eq!(Page::decode(&Page { channel: 10, ..PAGE }.encode()), Err(PageError::Channel(10)));
+    }
+
+    #[test]
+    fn boards_that_nobody_provisioned_differ_and_understand_each_other() {
+        let (one, other) = (Page::unprovisioned(&[1; 8], 0), Page::unprovisioned(&[2; 8], options::LAN));
+        assert_ne!((one.id, one.seed), (other.id, other.seed));
+        assert_eq!((one.key, one.port), (other.key, other.port));
+        assert_eq!(one.key.0, Secret::of_group(GROUP_DEFAULT).0);
+        assert!(one.options == options::FACTORY | options::MEASURED && other.has(options::LAN) && one.id < 1 << 24);
+        assert_eq!(Page::decode(&one.encode()), Ok(one));
+    }
+
+    #[test]
+    fn two_names_make_two_keys_and_every_part_of_a_key_differs() {
+        assert_ne!(Secret::of_group("kitchen"), Secret::of_group("garage"));
+        let Secret(key) = Secret::of_group("kitchen");
+        assert_ne!(key[..4], key[4..8]);
     }
 
     #[test]

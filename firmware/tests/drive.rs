@@ -5,7 +5,7 @@ use firmware::drive::{Board, Driver, FEED_PERIOD, Start, drive};
 use firmware::page::{Page, Secret, options};
 use firmware::report::{Past, Report};
 use firmware::store::{Memory, STORE_WORDS, Store};
-use firmware::transport::{Counters, FrameBuffer, Transport};
+use firmware::transport::{Counters, FrameBuffer, Heard, Transport};
 use protocol::NodeId;
 use protocol::clock::Stamp;
 use protocol::election::Wireless;
@@ -39,7 +39,7 @@ impl Transport for Air {
         self.diary.borrow_mut().push(Did::Sent);
     }
 
-    async fn receive<'b>(&mut self, buffer: &'b mut FrameBuffer) -> &'b [u8] {
+    async fn receive<'b>(&mut self, buffer: &'b mut FrameBuffer) -> Heard<'b> {
         if !self.noisy {
             pending::<()>().await;
         }
@@ -50,7 +50,7 @@ impl Transport for Air {
             if turns > 1 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
         })
         .await;
-        &buffer[..50]
+        Heard { bytes: &buffer[..50], quality: u8::MAX }
     }
 
     fn counters(&self) -> Counters {
@@ -112,6 +112,8 @@ const PAGE: Page = Page {
     seed: 1,
     key: Secret([1; 16]),
     hops: 0,
+    channel: 0,
+    pan: 0,
 };
 
 /// There is one clock for all tests: they take turns.

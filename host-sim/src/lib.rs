@@ -12,6 +12,8 @@
     reason = "numbers of nodes, links and microseconds are bounded where they are read, far below the casts' limits"
 )]
 
+#[cfg(unix)]
+pub mod boards;
 pub mod campaign;
 pub mod checker;
 pub mod clock;

@@ -40,6 +40,9 @@ pub trait Machine: Sized {
     /// What all nodes of a run share.
     type Plan;
 
+    /// Whether it backs off by itself when the channel is busy, as a board does, and not the medium for it.
+    const BACKS_OFF: bool = false;
+
     /// What the nodes of a scenario share.
     fn plan(scenario: &Scenario) -> Self::Plan;
 
@@ -57,6 +60,9 @@ pub trait Machine: Sized {
 
     /// Its deadline has come.
     fn wake(&mut self, now: Instant);
+
+    /// The medium is done with its frame: whether it went out. Told only to those who back off by themselves.
+    fn carried(&mut self, _now: Instant, _went_out: bool) {}
 
     /// What it wants stored before anything else leaves.
     fn poll_persist(&mut self) -> Option<Records>;

@@ -31,9 +31,18 @@ enum Command {
     /// Makes this desktop a node of a real network.
     #[cfg(unix)]
     Node(command::node::NodeArgs),
-    /// Shows what takes how much of a board's flash and RAM.
+    /// Shows what takes how much of a board's flash and RAM, and whether every image is as it must be.
     #[cfg(unix)]
     Sizes(command::sizes::SizesArgs),
+    /// Builds the image of a board.
+    #[cfg(unix)]
+    Firmware(command::firmware::FirmwareArgs),
+    /// Builds the image of a board and writes it to the board that is plugged in.
+    #[cfg(unix)]
+    FlashBoard(command::flash_board::FlashBoardArgs),
+    /// Gives the board that is plugged in its identity, its group's key and its access point.
+    #[cfg(unix)]
+    Provision(command::provision::ProvisionArgs),
 }
 
 fn main() -> ExitCode {
@@ -48,5 +57,11 @@ fn main() -> ExitCode {
         Command::Node(args) => command::node::run(&args),
         #[cfg(unix)]
         Command::Sizes(args) => command::sizes::run(&args),
+        #[cfg(unix)]
+        Command::Firmware(args) => command::firmware::run(&args),
+        #[cfg(unix)]
+        Command::FlashBoard(args) => command::flash_board::run(&args),
+        #[cfg(unix)]
+        Command::Provision(args) => command::provision::run(&args),
     }
 }

@@ -20,6 +20,10 @@ pub trait Algorithm {
     /// What the application is told.
     type Notice;
 
+    /// Whether it may ever work on the group. Where nothing of a node does, the node links neither the detector nor the
+    /// mandate of a quorum: a radio node has no flash for what it never does.
+    const GROUP: bool = true;
+
     /// Whom the algorithm's sets are of.
     fn scope(&self) -> Scope;
 

@@ -61,6 +61,9 @@ impl Standing {
 pub struct Percent(u8);
 
 impl Percent {
+    /// All of it.
+    pub const MAX: Self = Self(100);
+
     /// `value` percent, at most 100.
     #[must_use]
     pub fn new(value: u8) -> Self {

@@ -395,7 +395,11 @@ impl<P> Posted<P> {
             let named =
                 self.to.slots().take(NEIGHBOURS_MAX).fold(NodeSet::EMPTY, |set, slot| set.with(NodeSet::slot(slot)));
             self.to = self.to.without(named);
-            return Path::Neighbours(place.roster.ids_of(named).collect());
+            let mut ids = Vec::new();
+            for name in place.roster.ids_of(named) {
+                let _ = ids.push(name); // there is room: no more were taken
+            }
+            return Path::Neighbours(ids);
         };
         let first = ready.slots().next().map_or(NodeSet::EMPTY, NodeSet::slot);
         let name = place.roster.ids_of(first).next().unwrap_or(place.me);

@@ -255,6 +255,19 @@ impl Mandate {
         }
     }
 
+    /// What a fact means to a node without a group: whoever was elected may act.
+    pub(crate) fn follow(&mut self, cx: &Context<'_>, fact: Fact, out: &mut Out) {
+        let elected = match fact {
+            Fact::Leader { leader, term } => Some((leader, term)),
+            Fact::NoLeader => None,
+            Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View => return, // of a group
+        };
+        self.elected = elected;
+        let mine = elected.is_some_and(|(leader, _)| leader == cx.me);
+        self.office = if mine { Office::Free } else { Office::Out };
+        self.tell(cx, elected, out);
+    }
+
     /// Leads no more, and frees those who promised.
     fn step_down(&mut self, cx: &Context<'_>, out: &mut Out) {
         let (Office::Seeking { poll } | Office::Acting { poll, .. }) = self.office else { return };

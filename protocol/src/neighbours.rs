@@ -357,7 +357,9 @@ impl<const N: usize> Neighbours<N> {
             }
             if !known.hears_me {
                 let last = hello.heard.len().saturating_sub(1);
-                hello.heard.swap(usize::from(hello.unsure), last);
+                if let Ok([first, name]) = hello.heard.get_disjoint_mut([usize::from(hello.unsure), last]) {
+                    core::mem::swap(first, name);
+                }
                 hello.unsure = hello.unsure.saturating_add(1);
             }
         }

@@ -16,7 +16,7 @@ use crate::dice::Dice;
 use crate::election::Election;
 use crate::group::{NodeId, NodeSet};
 use crate::link::{LETTER_MAX, Link, Place};
-use crate::mandate::Mandate;
+use crate::mandate::{Mandate, Mode};
 use crate::mutex::{Fence, LockId, Mutex};
 use crate::neighbours::Neighbours;
 use crate::records::{INCARNATION_DRAWN, Records};
@@ -97,12 +97,18 @@ pub struct Node<E: Election, M: Mutex, const N: usize> {
 }
 
 impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
+    /// Whether anything of this node may work on a group.
+    const GROUPED: bool = E::GROUP || M::GROUP;
+
     /// A node that has just started.
     ///
     /// # Errors
     /// Where the configuration cannot work.
     pub fn new(config: Config, boot: Boot, now: Instant, election: E, mutex: M) -> Result<Self, ConfigError> {
         let config = config.check()?;
+        if !Self::GROUPED && config.mode == Mode::Quorum {
+            return Err(ConfigError::NotAMember);
+        }
         let mut dice = Dice::new(boot.seed);
         let (records, quarantine) = if let Some(kept) = boot.records {
             (Records { incarnation: kept.incarnation.saturating_add(1), ..kept }, None)
@@ -220,7 +226,8 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if self.halted.is_some() {
             return None;
         }
-        let stages = sooner(self.election.deadline(), sooner(self.mandate.deadline(), self.mutex.deadline()));
+        let mandate = if Self::GROUPED { self.mandate.deadline() } else { None };
+        let stages = sooner(self.election.deadline(), sooner(mandate, self.mutex.deadline()));
         let stages = sooner(stages, self.is_member().then(|| self.detector.deadline()));
         let near = if self.uses(Scope::Neighbours) { self.neighbours.deadline() } else { None };
         sooner(sooner(stages, self.quarantine), sooner(near, self.link.deadline()))
@@ -276,12 +283,16 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     }
 
     fn uses(&self, scope: Scope) -> bool {
-        [self.election.scope(), self.mandate.scope(), self.mutex.scope()].contains(&scope)
+        [self.election.scope(), self.mandate_scope(), self.mutex.scope()].contains(&scope)
+    }
+
+    fn mandate_scope(&self) -> Scope {
+        if Self::GROUPED { self.mandate.scope() } else { Scope::Nobody }
     }
 
     /// Whether this node is one of a group that something of it works on.
     fn is_member(&self) -> bool {
-        self.uses(Scope::Group) && !self.neighbours.group().all().is_empty()
+        Self::GROUPED && self.uses(Scope::Group) && !self.neighbours.group().all().is_empty()
     }
 
     /// How many others may want to speak when this node does. Without hellos nobody knows who hears whom.
@@ -303,7 +314,9 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         let peers = self.neighbours.two_way();
         let place = place!(self, now);
         if let Some((kind, path, bytes)) = self.link.poll_relay(&place) {
-            body.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+            for (place, &byte) in body.get_mut(..bytes.len())?.iter_mut().zip(&bytes) {
+                *place = byte;
+            }
             return Some((kind, path, bytes.len()));
         }
         if let Some((path, message)) = self.link.poll_own(&place, peers) {

@@ -15,6 +15,8 @@ use protocol::election::Wireless;
 /// How many neighbours the node has room for.
 const NEIGHBOURS_MAX: usize = 32;
 
+firmware::tell_node_bytes!(protocol::Node<Wireless, protocol::mutex::NoMutex, NEIGHBOURS_MAX>);
+
 struct Mps2 {
     watchdog: Watchdog,
     options: u32,
@@ -53,20 +55,4 @@ pub(crate) async fn run(page: Page, mut transport: Udp<'static>, mut store: Stor
     let start = Start { page, election: Wireless::new(), entropy: Instant::now().as_ticks() };
     drive::<_, NEIGHBOURS_MAX>(start, &mut transport, &mut store, &mut board).await;
     fault::halt()
-}
-
-#[expect(unsafe_code, reason = "defines a symbol and no code")]
-mod measured {
-    //! How much memory the node takes is a part of its task's, and not to be seen in an image: a symbol tells whoever
-    //! measures images. It takes no memory itself.
-
-    use super::{NEIGHBOURS_MAX, Wireless};
-    use protocol::Node;
-    use protocol::mutex::NoMutex;
-
-    core::arch::global_asm!(
-        ".global __conclave_node_bytes",
-        ".set __conclave_node_bytes, {bytes}",
-        bytes = const size_of::<Node<Wireless, NoMutex, NEIGHBOURS_MAX>>(),
-    );
 }

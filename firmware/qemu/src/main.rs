@@ -1,6 +1,6 @@
 //! The emulated board: QEMU's machine `mps2-an385`, a Cortex-M3 with LAN9118 Ethernet.
 //!
-//! At boot it learns who it is from its config page ([`board`]), brings up the network under addresses made from its
+//! At boot it learns who it is from its config page ([`chip::page`]), brings up the network under addresses made from its
 //! id, and hands transport, record and watchdog to the node ([`application`]).
 
 #![no_std]
@@ -8,7 +8,6 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod application;
-mod board;
 mod executor;
 mod fault;
 mod lan9118;
@@ -26,10 +25,10 @@ use crate::retained::Retained;
 use crate::watchdog::Watchdog;
 use embassy_executor::{SpawnError, Spawner};
 use embassy_net::{Runner, StackResources};
-use firmware::address;
 use firmware::page::Page;
 use firmware::store::Store;
 use firmware::transport::udp::{Buffers, Udp};
+use firmware::{address, chip};
 use static_cell::StaticCell;
 
 /// Sockets the network has room for: the transport's.
@@ -41,7 +40,7 @@ fn main() -> ! {
     time_driver::start();
 
     let tally = Tally::load();
-    let page = match board::page() {
+    let page = match chip::page() {
         Ok(page) => page,
         Err(error) => {
             defmt::error!("no valid config page: {}; stopping", error);

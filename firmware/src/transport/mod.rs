@@ -4,6 +4,8 @@
 //! What it drops, it counts.
 
 #[cfg(feature = "embassy")]
+pub mod radio;
+#[cfg(feature = "udp")]
 pub mod udp;
 
 use core::future::Future;
@@ -14,13 +16,23 @@ pub const FRAME_BYTES_MAX: usize = 128;
 /// Room for one frame.
 pub type FrameBuffer = [u8; FRAME_BYTES_MAX];
 
+/// A frame that was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard<'b> {
+    /// Its bytes.
+    pub bytes: &'b [u8],
+    /// How well, from 0 to 255; 255 where the medium does not tell.
+    pub quality: u8,
+}
+
 /// Broadcasts frames to every node in reach, and hears theirs.
 pub trait Transport {
     /// Sends `frame` to everyone in reach. A frame that cannot go out soon is dropped and counted.
     fn broadcast(&mut self, frame: &[u8]) -> impl Future<Output = ()>;
 
-    /// Waits for the next frame and returns it, copied into `buffer`. Dropping the future loses no frame.
-    fn receive<'b>(&mut self, buffer: &'b mut FrameBuffer) -> impl Future<Output = &'b [u8]>;
+    /// Waits for the next frame and returns it, copied into `buffer`. Dropping the future loses no frame that was
+    /// already received.
+    fn receive<'b>(&mut self, buffer: &'b mut FrameBuffer) -> impl Future<Output = Heard<'b>>;
 
     /// What happened so far.
     fn counters(&self) -> Counters;
@@ -46,6 +58,12 @@ pub struct Counters {
     pub receive_too_long: u32,
     /// Not received: it had no bytes.
     pub receive_empty: u32,
+    /// Not received: of another network, for somebody else, or no data.
+    pub receive_foreign: u32,
+    /// Not received: broken on the way, or the receiver failed.
+    pub receive_broken: u32,
+    /// Not received: too many others waited.
+    pub receive_crowded: u32,
 }
 
 #[cfg(feature = "embassy")]

@@ -1,6 +1,6 @@
 //! Frames as UDP datagrams: one frame is one datagram, broadcast to `255.255.255.255` on a port all nodes share.
 
-use super::{Counters, FRAME_BYTES_MAX, FrameBuffer, Transport, count};
+use super::{Counters, FRAME_BYTES_MAX, FrameBuffer, Heard, Transport, count};
 use embassy_net::udp::{PacketMetadata, UdpSocket};
 use embassy_net::{IpAddress, IpEndpoint, Ipv4Address, Stack};
 use embassy_time::{Duration, with_timeout};
@@ -13,6 +13,9 @@ pub const QUEUE_FRAMES: usize = 16;
 pub const SEND_PATIENCE: Duration = Duration::from_millis(20);
 
 const QUEUE_BYTES: usize = QUEUE_FRAMES * FRAME_BYTES_MAX;
+
+/// An Ethernet tells nothing about how well a frame was heard.
+const QUALITY_UNKNOWN: u8 = u8::MAX;
 
 /// Memory for the frames that wait. Make one per [`Udp`], in a static.
 #[derive(Debug)]
@@ -100,7 +103,7 @@ impl Transport for Udp<'_> {
         count(counter);
     }
 
-    async fn receive<'b>(&mut self, buffer: &'b mut FrameBuffer) -> &'b [u8] {
+    async fn receive<'b>(&mut self, buffer: &'b mut FrameBuffer) -> Heard<'b> {
         // Bad datagrams cannot keep this busy: only the network's own task refills the queue, so at most
         // `QUEUE_FRAMES` are skipped before this waits.
         let length = loop {
@@ -114,7 +117,7 @@ impl Transport for Udp<'_> {
             };
             count(counter);
         };
-        buffer.get(..length).unwrap_or_default()
+        Heard { bytes: buffer.get(..length).unwrap_or_default(), quality: QUALITY_UNKNOWN }
     }
 
     fn counters(&self) -> Counters {

@@ -3,7 +3,13 @@
 pub(crate) mod compare;
 pub(crate) mod demo;
 #[cfg(unix)]
+pub(crate) mod firmware;
+#[cfg(unix)]
+pub(crate) mod flash_board;
+#[cfg(unix)]
 pub(crate) mod node;
+#[cfg(unix)]
+pub(crate) mod provision;
 pub(crate) mod run;
 #[cfg(unix)]
 pub(crate) mod sizes;
@@ -28,4 +34,24 @@ pub(crate) fn interrupts() -> std::io::Result<std::sync::Arc<std::sync::atomic::
         signal_hook::flag::register(signal, std::sync::Arc::clone(&interrupted))?;
     }
     Ok(interrupted)
+}
+
+/// What a command ends with: 0, or a sentence and 2.
+#[cfg(unix)]
+pub(crate) fn end(result: Result<(), String>) -> std::process::ExitCode {
+    match result {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("{text}");
+            std::process::ExitCode::from(2)
+        }
+    }
+}
+
+/// Builds the image of a board, with what that needs.
+#[cfg(unix)]
+pub(crate) fn image(board: &host_sim::boards::Board) -> Result<std::path::PathBuf, String> {
+    let toolchain = board.prepare(|command| eprintln!("setting up: {command}"))?;
+    eprintln!("building the image of {}", board.name);
+    host_sim::boards::build(board, toolchain)
 }

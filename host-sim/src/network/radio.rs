@@ -71,6 +71,8 @@ pub struct Radio {
     ears: Vec<Ear>,
     mouths: Vec<Mouth>,
     numbers: u32,
+    /// Whether nodes back off by themselves: then the channel looks once and says whether it was free.
+    one_look: bool,
 }
 
 impl Radio {
@@ -78,7 +80,13 @@ impl Radio {
     #[must_use]
     pub fn new(nodes: u32, plan: RadioPlan) -> Self {
         let ears = vec![Ear::default(); nodes as usize];
-        Self { plan, ears, mouths: vec![Mouth::default(); nodes as usize], numbers: NOTHING }
+        Self { plan, ears, mouths: vec![Mouth::default(); nodes as usize], numbers: NOTHING, one_look: false }
+    }
+
+    /// The same channel for nodes that back off by themselves.
+    #[must_use]
+    pub fn with_one_look(self) -> Self {
+        Self { one_look: true, ..self }
     }
 
     /// How long a frame is on the air.
@@ -119,10 +127,14 @@ impl Radio {
             self.await_event(ether, node, ether.now + TURNAROUND, Kind::AirStart);
             return Ok(());
         }
+        if self.one_look {
+            // A receiver that is asked to look at the channel loses what it was receiving.
+            self.ears[node as usize].receiving = NOTHING;
+        }
         let mouth = &mut self.mouths[node as usize];
         mouth.busy += 1;
         mouth.exponent = (mouth.exponent + 1).min(BACKOFF_EXPONENT_MAX);
-        if mouth.busy <= BUSY_MAX {
+        if mouth.busy <= BUSY_MAX && !self.one_look {
             self.back_off(ether, node, ether.now);
             return Ok(());
         }
@@ -212,7 +224,7 @@ impl Radio {
     }
 
     fn back_off(&mut self, ether: &mut Ether, node: u32, from: Micros) {
-        let units = ether.random.below(1 << self.mouths[node as usize].exponent);
+        let units = if self.one_look { 0 } else { ether.random.below(1 << self.mouths[node as usize].exponent) };
         self.await_event(ether, node, from + units * BACKOFF_UNIT + SENSE, Kind::Sense);
     }
 

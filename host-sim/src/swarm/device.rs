@@ -113,6 +113,8 @@ fn page(group: &Group, identity: &Identity) -> Page {
         seed: identity.seed,
         key: Secret(group.key_bytes()),
         hops: group.hops,
+        channel: 0,
+        pan: 0,
     }
 }
 

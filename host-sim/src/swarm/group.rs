@@ -1,6 +1,7 @@
 //! What the nodes of one network share.
 
 use crate::scenario::Scenario;
+use firmware::page::Secret;
 use protocol::Timing;
 use protocol::wire::Key;
 
@@ -37,25 +38,8 @@ impl Group {
     }
 }
 
-/// The key of a group that has nothing but a name: it keeps groups apart, and keeps nobody out who knows the name.
+/// The key of a group that has nothing but a name.
 #[must_use]
 pub fn key_bytes(name: &str) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    let named = Key::from_name(name);
-    for (number, part) in (0..).zip(bytes.chunks_mut(Key::TAG)) {
-        part.copy_from_slice(&named.tag(&[number]));
-    }
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_names_make_two_keys_and_every_part_of_a_key_differs() {
-        assert_ne!(key_bytes("kitchen"), key_bytes("garage"));
-        let key = key_bytes("kitchen");
-        assert_ne!(key[..4], key[4..8]);
-    }
+    Secret::of_group(name).0
 }

@@ -5,12 +5,10 @@
 //! exact command.
 
 use super::emulator;
+use crate::boards::EMULATED;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// The processor of the board, as compilers call it.
-pub const TARGET: &str = "thumbv7m-none-eabi";
 
 /// Debian's compiler and what it needs to build a core library for the board.
 const DEBIAN_COMPILER: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
@@ -28,6 +26,8 @@ pub enum Toolchain {
 #[expect(clippy::struct_excessive_bools, reason = "what is there and what is not: every combination can be")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
+    /// The processor of the board, as compilers call it.
+    pub target: &'static str,
     /// The emulator is there.
     pub emulator: bool,
     /// The compiler in use has the board's core library.
@@ -102,9 +102,9 @@ pub enum Step {
 impl Step {
     /// The command line.
     #[must_use]
-    pub fn command(self) -> String {
+    pub fn command(self, target: &str) -> String {
         match self {
-            Self::AddTarget => format!("rustup target add {TARGET}"),
+            Self::AddTarget => format!("rustup target add {target}"),
             Self::InstallCompiler => format!("apt-get install --yes {}", DEBIAN_COMPILER.join(" ")),
             Self::InstallEmulator => Packages::Apt.emulator().to_owned(),
         }
@@ -154,10 +154,10 @@ pub fn next(facts: &Facts) -> Next {
 
 fn compiler_command(facts: &Facts) -> String {
     match (facts.rustup, facts.packages) {
-        (true, _) if !facts.failed.contains(&Step::AddTarget) => Step::AddTarget.command(),
-        (_, Some(Packages::Apt)) => as_root(facts, &Step::InstallCompiler.command()),
-        (true, _) => Step::AddTarget.command(),
-        (false, _) => format!("install rustup (https://rustup.rs), then: {}", Step::AddTarget.command()),
+        (true, _) if !facts.failed.contains(&Step::AddTarget) => Step::AddTarget.command(facts.target),
+        (_, Some(Packages::Apt)) => as_root(facts, &Step::InstallCompiler.command(facts.target)),
+        (true, _) => Step::AddTarget.command(facts.target),
+        (false, _) => format!("install rustup (https://rustup.rs), then: {}", Step::AddTarget.command(facts.target)),
     }
 }
 
@@ -173,17 +173,30 @@ fn as_root(facts: &Facts, command: &str) -> String {
     if facts.root { command.to_owned() } else { format!("sudo {command}") }
 }
 
-/// Finds or installs what is needed, telling each step in a line.
+/// Finds or installs what booting emulated boards needs, telling each step in a line.
 ///
 /// # Errors
 /// A sentence with the command that the user has to run.
-pub fn prepare(mut tell: impl FnMut(&str)) -> Result<Toolchain, String> {
+pub fn prepare(tell: impl FnMut(&str)) -> Result<Toolchain, String> {
+    prepare_for(|failed| observe(EMULATED.target, failed), tell)
+}
+
+/// Finds or installs what building an image for this processor needs, and no emulator.
+///
+/// # Errors
+/// A sentence with the command that the user has to run.
+pub fn prepare_compiler(target: &'static str, tell: impl FnMut(&str)) -> Result<Toolchain, String> {
+    prepare_for(|failed| Facts { emulator: true, ..observe(target, failed) }, tell)
+}
+
+fn prepare_for(observe: impl Fn(&[Step]) -> Facts, mut tell: impl FnMut(&str)) -> Result<Toolchain, String> {
     let mut failed = Vec::new();
     loop {
-        match next(&observe(&failed)) {
+        let facts = observe(&failed);
+        match next(&facts) {
             Next::Ready(toolchain) => return Ok(toolchain),
             Next::Do(step) => {
-                let command = step.command();
+                let command = step.command(facts.target);
                 tell(&command);
                 // Where it worked but brought nothing, trying again would not either.
                 let _ = run(&command);
@@ -196,10 +209,11 @@ pub fn prepare(mut tell: impl FnMut(&str)) -> Result<Toolchain, String> {
     }
 }
 
-fn observe(failed: &[Step]) -> Facts {
+fn observe(target: &'static str, failed: &[Step]) -> Facts {
     Facts {
+        target,
         emulator: on_path(emulator::PROGRAM).is_some(),
-        core: has_core(),
+        core: has_core(target),
         debian_compiler: has_debian_compiler(),
         rustup: on_path("rustup").is_some(),
         root: rustix::process::geteuid().is_root(),
@@ -208,15 +222,16 @@ fn observe(failed: &[Step]) -> Facts {
     }
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+/// Where a program is, if it is anywhere on the path.
+pub fn on_path(program: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH")?;
     env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// Whether the compiler in use has a core library for the board.
-fn has_core() -> bool {
+fn has_core(target: &str) -> bool {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
+    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
     output.is_ok_and(|output| {
         output.status.success() && Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
     })
@@ -271,6 +286,7 @@ mod tests {
     #[test]
     fn rustup_is_asked_first_for_the_core_library() {
         assert_eq!(next(&Facts { core: false, ..complete() }), Next::Do(Step::AddTarget));
+        assert_eq!(Step::AddTarget.command("thumbv6m-none-eabi"), "rustup target add thumbv6m-none-eabi");
         assert_eq!(next(&Facts { core: false, debian_compiler: true, ..complete() }), Next::Do(Step::AddTarget));
     }
 

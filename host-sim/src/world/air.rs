@@ -54,6 +54,7 @@ impl<M: Machine> World<M> {
         let Carrier::Radio(radio) = &mut self.carrier else { return };
         if let Err(refused) = radio.sense(&mut self.ether, place, number) {
             self.tell(place, What::Unsent { kind: refused.kind, why: refused.why }, observer);
+            self.carried(place, false, observer);
         }
     }
 
@@ -100,6 +101,7 @@ impl<M: Machine> World<M> {
             }
         }
         self.ether.frames.release(reference);
+        self.carried(place, true, observer);
     }
 
     /// A frame that took its time arrives.

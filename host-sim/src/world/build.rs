@@ -29,7 +29,11 @@ impl<M: Machine> World<M> {
         }
         let points: Vec<Point> = names.iter().map(|&name| by_name[name as usize]).collect();
         let (carrier, loss, share) = match scenario.medium {
-            Medium::Radio(plan) => (Carrier::Radio(Radio::new(nodes, plan)), plan.loss, plan.one_way),
+            Medium::Radio(plan) => {
+                let radio = Radio::new(nodes, plan);
+                let radio = if M::BACKS_OFF { radio.with_one_look() } else { radio };
+                (Carrier::Radio(radio), plan.loss, plan.one_way)
+            }
             Medium::Lan(plan) => (Carrier::Lan(Lan::new(plan)), plan.loss, Chance::NEVER),
         };
         let one_way = OneWay { share, seed: derive(seed, Stream::OneWay, 0) };

@@ -131,6 +131,17 @@ impl<M: Machine> World<M> {
         self.pump(place, observer);
     }
 
+    /// A node that backs off by itself learns whether its frame went out.
+    pub(super) fn carried(&mut self, place: u32, went_out: bool, observer: &mut impl Observer) {
+        if !M::BACKS_OFF {
+            return;
+        }
+        let now = self.shown(place);
+        let Some(machine) = self.machine_up(place) else { return };
+        machine.carried(now, went_out);
+        self.pump(place, observer);
+    }
+
     pub(super) fn command(&mut self, place: u32, command: Command, observer: &mut impl Observer) {
         let now = self.shown(place);
         let Some(machine) = self.machine_up(place) else { return };

@@ -307,6 +307,8 @@ impl Algorithm for Wireless {
     type Command = Command;
     type Notice = Notice;
 
+    const GROUP: bool = false;
+
     fn scope(&self) -> Scope {
         Scope::Neighbours
     }

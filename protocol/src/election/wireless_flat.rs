@@ -200,6 +200,8 @@ impl Algorithm for WirelessFlat {
     type Command = Command;
     type Notice = Notice;
 
+    const GROUP: bool = false;
+
     fn scope(&self) -> Scope {
         Scope::Neighbours
     }

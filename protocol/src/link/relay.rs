@@ -58,7 +58,7 @@ impl Relays {
         if self.waiting.is_full()
             && let Some(said) = self.waiting.iter().position(|waiting| waiting.said > 0)
         {
-            self.waiting.swap_remove(said);
+            self.take(said);
         }
         let Moment { now, random, timing } = place.moment;
         let due = now.after(within(timing.crowd(place.crowd), random));
@@ -67,6 +67,15 @@ impl Relays {
                 *oldest = mark;
             }
             self.next = self.next.wrapping_add(1).checked_rem(PASSED_MAX).unwrap_or(0);
+        }
+    }
+
+    /// Takes out what waits at a place; the last one moves there.
+    fn take(&mut self, at: usize) -> Option<Waiting> {
+        let last = self.waiting.pop()?;
+        match self.waiting.get_mut(at) {
+            Some(place) => Some(core::mem::replace(place, last)),
+            None => Some(last), // it was the last itself
         }
     }
 
@@ -95,7 +104,7 @@ impl Relays {
         let waiting = self.waiting.get_mut(at)?;
         waiting.said = waiting.said.saturating_add(1);
         if waiting.said > timing.repeats {
-            return Some(self.waiting.swap_remove(at).relay);
+            return self.take(at).map(|waiting| waiting.relay);
         }
         waiting.due = now.after(timing.repeat.plus(within(timing.crowd(place.crowd), random)));
         Some(waiting.relay.clone())

@@ -173,6 +173,8 @@ impl Algorithm for NoMutex {
     type Command = Command;
     type Notice = Notice;
 
+    const GROUP: bool = false;
+
     fn scope(&self) -> Scope {
         Scope::Nobody
     }

@@ -1,7 +1,7 @@
 //! One frame, from bytes to the one stage it belongs to.
 
 use super::{Node, Payload};
-use crate::algorithm::{self, Algorithm, Scope};
+use crate::algorithm::{self, Scope};
 use crate::clock::Stamp;
 use crate::config::Moment;
 use crate::detector::{self, Alive};
@@ -38,12 +38,13 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
                 self.link.receive(&place, receipt);
                 Ok(())
             }
+            Stage::Detector if !Self::GROUPED => Err(Reason::NoStage),
             Stage::Detector => {
                 let alive: Alive = wire::decode(packet.body).ok_or(Reason::Malformed)?;
                 self.hear_alive(now, &packet, &alive)
             }
             Stage::Election => self.deliver(now, &packet, self.election.scope()),
-            Stage::Mandate => self.deliver(now, &packet, self.mandate.scope()),
+            Stage::Mandate => self.deliver(now, &packet, self.mandate_scope()),
             Stage::Mutex => self.deliver(now, &packet, self.mutex.scope()),
         }
     }
@@ -66,9 +67,10 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             Payload::Election(message) => {
                 self.step_election(now, algorithm::Input::Message { from, stamp, message });
             }
-            Payload::Mandate(message) => {
+            Payload::Mandate(message) if Self::GROUPED => {
                 self.step_mandate(now, algorithm::Input::Message { from, stamp, message });
             }
+            Payload::Mandate(_) => return Err(Reason::NoStage),
             Payload::Mutex(message) => {
                 self.step_mutex(now, algorithm::Input::Message { from, stamp, message });
             }

@@ -78,8 +78,8 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     pub(super) fn report_links(&mut self, now: Instant) {
         let changes = self.neighbours.take_changes();
         self.link.forget(Scope::Neighbours, changes.down);
-        self.detector.reset(changes.reset);
-        if !changes.reset.is_empty() {
+        if Self::GROUPED && !changes.reset.is_empty() {
+            self.detector.reset(changes.reset);
             self.report_members(now);
         }
         for (set, fact) in [(changes.down, Fact::PeerDown(changes.down)), (changes.up, Fact::PeerUp(changes.up))] {
@@ -123,13 +123,13 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         self.election.handle(&cx, input, &mut out);
         self.check(out.overflowed(), Halt::Outbox);
         let mut facts = Facts::new();
-        for output in out {
+        for output in out.outputs() {
             match output {
                 Output::Send { to, message } => {
-                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Election(message));
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Election(message.clone()));
                 }
                 Output::Notify(notice) => {
-                    let fact = match notice {
+                    let fact = match *notice {
                         election::Notice::Gained { term } => Fact::Leader { leader: self.config.me, term },
                         election::Notice::Following { leader, term } => Fact::Leader { leader, term },
                         election::Notice::Leaderless => Fact::NoLeader,
@@ -139,30 +139,37 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             }
         }
         // Only now: what this step said has its stamp, and a later step must have a later one.
-        for fact in facts {
+        for &fact in &facts {
             self.step_mandate(now, algorithm::Input::Fact(fact));
         }
     }
 
     pub(super) fn step_mandate(&mut self, now: Instant, input: algorithm::Input<mandate::Message, Infallible>) {
         let mut out = Outbox::new();
-        let scope = self.mandate.scope();
+        let scope = self.mandate_scope();
         let cx = context!(self, now, scope);
         let (peers, stamp, view) = (cx.peers, cx.stamp, cx.view);
-        self.mandate.handle(&cx, input, &mut out);
+        match input {
+            algorithm::Input::Fact(fact) if !Self::GROUPED => self.mandate.follow(&cx, fact, &mut out),
+            input if Self::GROUPED => self.mandate.handle(&cx, input, &mut out),
+            algorithm::Input::Message { .. }
+            | algorithm::Input::Command(_)
+            | algorithm::Input::Fact(_)
+            | algorithm::Input::Timeout => {} // a node without a group asks nobody for a mandate
+        }
         self.check(out.overflowed(), Halt::Outbox);
         let mut facts = Facts::new();
         if self.mandate.view() != view {
             self.check(facts.push(Fact::View).is_err(), Halt::Outbox);
         }
-        for output in out {
+        for output in out.outputs() {
             match output {
                 Output::Send { to, message } => {
-                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Mandate(message));
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Mandate(*message));
                 }
                 Output::Notify(notice) => {
-                    self.tell(Notice::Role(notice));
-                    let fact = match notice {
+                    self.tell(Notice::Role(*notice));
+                    let fact = match *notice {
                         mandate::Notice::Gained { term } => Fact::Leader { leader: self.config.me, term },
                         mandate::Notice::LeaderChanged { leader, term } => Fact::Leader { leader, term },
                         mandate::Notice::Leaderless => Fact::NoLeader,
@@ -173,7 +180,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
                 }
             }
         }
-        for fact in facts {
+        for &fact in &facts {
             self.step_mutex(now, algorithm::Input::Fact(fact));
         }
     }
@@ -185,12 +192,12 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         let (peers, stamp) = (cx.peers, cx.stamp);
         self.mutex.handle(&cx, input, &mut out);
         self.check(out.overflowed(), Halt::Outbox);
-        for output in out {
+        for output in out.outputs() {
             match output {
                 Output::Send { to, message } => {
-                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Mutex(message));
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Mutex(message.clone()));
                 }
-                Output::Notify(notice) => self.tell(Notice::Mutex(notice)),
+                Output::Notify(notice) => self.tell(Notice::Mutex(*notice)),
             }
         }
     }

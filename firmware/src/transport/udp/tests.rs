@@ -108,7 +108,7 @@ fn a_frame_reaches_the_other_side_as_it_was() {
     let heard = run(&mut a_run, &mut b_run, async {
         a_stack.wait_link_up().await;
         a.broadcast(&frame).await;
-        b.receive(&mut [0; FRAME_BYTES_MAX]).await.to_vec()
+        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
     });
     assert_eq!(heard, frame);
     assert_eq!(a.counters(), Counters { sent: 1, ..Counters::default() });
@@ -139,7 +139,7 @@ fn datagrams_that_are_no_frames_are_skipped_and_counted() {
         for bytes in [&[][..], &[1; FRAME_BYTES_MAX + 1], &[2; 1400], &[3; 5]] {
             raw.send_to(bytes, everyone).await.unwrap();
         }
-        b.receive(&mut [0; FRAME_BYTES_MAX]).await.to_vec()
+        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
     });
     assert_eq!(heard, [3; 5]);
     let expected = Counters { received: 1, receive_empty: 1, receive_too_long: 2, ..Counters::default() };
@@ -157,7 +157,7 @@ fn a_burst_of_a_whole_queue_arrives_in_order() {
         }
         let mut heard = Vec::new();
         for _ in 0..QUEUE_FRAMES {
-            heard.push(usize::from(b.receive(&mut [0; FRAME_BYTES_MAX]).await[0]));
+            heard.push(usize::from(b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes[0]));
         }
         heard
     });
@@ -172,7 +172,7 @@ fn waiting_for_a_frame_may_be_given_up_without_losing_it() {
         a_stack.wait_link_up().await;
         assert!(embassy_futures::poll_once(b.receive(&mut [0; FRAME_BYTES_MAX])).is_pending());
         a.broadcast(&[9]).await;
-        b.receive(&mut [0; FRAME_BYTES_MAX]).await.to_vec()
+        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
     });
     assert_eq!(heard, [9]);
 }

@@ -135,6 +135,21 @@ fn a_node_that_sends_hears_nothing() {
 }
 
 #[test]
+fn who_backs_off_by_itself_is_told_at_the_first_busy_look_and_loses_what_it_was_receiving() {
+    let mut bench = Bench::new(PLAN, &TRIANGLE);
+    bench.radio = Radio::new(3, PLAN).with_one_look();
+    bench.send(0, 1).unwrap();
+    bench.run_until(SENSE + TURNAROUND + 100);
+    bench.send(1, 2).unwrap();
+    let refused = bench.run_until(100_000);
+    assert_eq!(refused, [Refused { kind: "test", why: Unsent::MediumBusy }]);
+    assert_eq!((bench.heard_by(1), bench.heard_by(2)), (vec![], vec![1]));
+    bench.send(1, 2).unwrap();
+    assert_eq!(bench.run_until(200_000), []);
+    assert_eq!(bench.heard.last(), Some(&(100_000 + SENSE + TURNAROUND + 1_184, 2, 2)), "no back-off but its own");
+}
+
+#[test]
 fn without_collisions_everybody_hears_everything() {
     let mut bench = Bench::new(RadioPlan { collisions: false, ..RECKLESS }, &TRIANGLE);
     bench.send(0, 1).unwrap();

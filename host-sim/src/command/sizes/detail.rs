@@ -1,40 +1,24 @@
-//! `conclave sizes`: what takes how much of a board's flash and RAM.
+//! What takes how much of one image: its crates, the stages of the protocol, its sections.
 //!
 //! Code is booked where it was written: an instruction that was inlined counts for the crate of its source line, and
 //! one of the standard library counts for whoever called it. Data counts for the crate that names it.
 
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
-use clap::Args;
-use host_sim::swarm::{Image, setup};
+use host_sim::boards::BOARDS;
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// A Thumb instruction is this long, or twice as long.
 const INSTRUCTION_BYTES: u64 = 2;
 /// The symbol whose value is what the node takes of its task's memory.
 const NODE_BYTES: &str = "__conclave_node_bytes";
-/// The crate of the boards' program, as its folder and as its binary is called.
-const PROGRAM: [&str; 2] = ["qemu", "mps2-an385"];
 /// Files of the protocol that are no stage of it: what all stages are made of counts for the stage that uses it.
 const MATERIAL: [&str; 7] = ["algorithm", "capacity", "clock", "dice", "group", "records", "time"];
 /// What code of the standard library is called.
 const STANDARD: [&str; 5] = ["core", "alloc", "compiler-builtins", "libm", "std"];
-
-/// What `conclave sizes` is given.
-#[derive(Args)]
-pub(crate) struct SizesArgs {
-    /// Measure this image instead of building the emulated board's.
-    #[arg(long, value_name = "FILE")]
-    image: Option<PathBuf>,
-    /// Print one JSON object and nothing else.
-    #[arg(long)]
-    json: bool,
-}
 
 /// What is taken of each memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -45,7 +29,7 @@ struct Bytes {
 
 /// What takes how much.
 #[derive(Debug, Default, Serialize)]
-struct Sizes {
+pub(super) struct Sizes {
     #[serde(flatten)]
     total: Bytes,
     sections: BTreeMap<String, u64>,
@@ -54,42 +38,14 @@ struct Sizes {
     stages: BTreeMap<String, u64>,
 }
 
-/// Measures; 0 if that was possible, 2 if not.
-pub(crate) fn run(args: &SizesArgs) -> ExitCode {
-    let shown = measure(args).and_then(|sizes| {
-        let shown = if args.json { super::show_json(&sizes) } else { show(&sizes) };
-        shown.map_err(|error| error.to_string())
-    });
-    match shown {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(text) => {
-            eprintln!("{text}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn measure(args: &SizesArgs) -> Result<Sizes, String> {
-    let file = args.image.clone().map_or_else(build, Ok)?;
-    let complain = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let elf = std::fs::read(&file).map_err(|error| complain(&error))?;
-    sizes(&elf).map_err(|error| complain(&error))
-}
-
-/// Builds the emulated board's image and says where it is.
-fn build() -> Result<PathBuf, String> {
-    let toolchain = setup::prepare(|command| eprintln!("setting up: {command}"))?;
-    eprintln!("building the firmware");
-    Ok(Image::build(toolchain)?.path().to_owned())
-}
-
-fn sizes(elf: &[u8]) -> Result<Sizes, String> {
+/// Measures an image.
+pub(super) fn sizes(elf: &[u8]) -> Result<Sizes, String> {
     let file = object::File::parse(elf).map_err(|error| error.to_string())?;
     let mut sizes = Sizes::default();
     for section in file.sections() {
         let name = section.name().unwrap_or_default();
         let share = match name {
-            ".vector_table" | ".text" | ".rodata" => Bytes { flash: 1, ram: 0 },
+            ".boot2" | ".vector_table" | ".text" | ".rodata" => Bytes { flash: 1, ram: 0 },
             ".data" => Bytes { flash: 1, ram: 1 }, // kept in flash, used in RAM
             ".bss" | ".uninit" => Bytes { flash: 0, ram: 1 },
             _ => continue, // for debuggers and log decoders: not on the board
@@ -154,7 +110,9 @@ impl Sizes {
     /// The node is a part of its task's memory: books it where it belongs.
     fn book_node(&mut self, file: &object::File<'_>) {
         let Some(symbol) = file.symbols().find(|symbol| symbol.name() == Ok(NODE_BYTES)) else { return };
-        let task = self.of("firmware-qemu");
+        let program = |owner: &&String| BOARDS.iter().any(|board| board.package == *owner);
+        let Some(program) = self.crates.keys().find(program).cloned() else { return };
+        let task = self.of(&program);
         let node = symbol.address().min(task.ram);
         task.ram -= node;
         self.of("protocol").ram += node;
@@ -214,13 +172,23 @@ fn crate_of(symbol: &str) -> Option<String> {
     Some(called(first))
 }
 
-/// A crate by the name of its package.
+/// A crate by the name of its package: a board's program has the name of its folder, or of its board.
 fn called(name: &str) -> String {
     let name = name.replace('_', "-");
-    if PROGRAM.contains(&&*name) { "firmware-qemu".to_owned() } else { name }
+    let of = |package: &str| package.strip_prefix("firmware-").is_some_and(|folder| folder == name);
+    BOARDS
+        .iter()
+        .find(|board| board.name == name || of(board.package))
+        .map_or(name.clone(), |board| board.package.into())
 }
 
-fn show(sizes: &Sizes) -> std::io::Result<()> {
+pub(super) fn show_json(sizes: &Sizes) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, sizes)?;
+    writeln!(out)
+}
+
+pub(super) fn show(sizes: &Sizes) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let mut crates: Vec<_> = sizes.crates.iter().filter(|(_, bytes)| bytes.flash + bytes.ram > 0).collect();
     crates.sort_by_key(|(_, bytes)| std::cmp::Reverse(bytes.flash + bytes.ram));
@@ -255,6 +223,7 @@ mod tests {
         assert_eq!(owner("/home/x/smoltcp-0.13.1/src/iface/route.rs").as_deref(), Some("smoltcp"));
         assert_eq!(owner("/rustc/abc/library/core/src/fmt/mod.rs").as_deref(), Some("core"));
         assert_eq!(owner("/x/firmware/qemu/src/main.rs").as_deref(), Some("firmware-qemu"));
+        assert_eq!(owner("firmware/nrf/src/bin/microbit-v2.rs").as_deref(), Some("firmware-nrf"));
         assert_eq!(owner("/x/embassy-net-driver-0.2.0/src/lib.rs").as_deref(), Some("embassy-net-driver"));
         assert_eq!(owner("somewhere"), None);
     }

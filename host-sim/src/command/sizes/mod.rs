@@ -1,0 +1,103 @@
+//! `conclave sizes`: what takes how much of a board's flash and RAM, and whether every image is as it must be.
+
+mod detail;
+
+use clap::Args;
+use host_sim::boards::{BOARDS, Board, Verdict, inspect};
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What `conclave sizes` is given.
+#[derive(Args)]
+pub(crate) struct SizesArgs {
+    /// Take this board's image apart, instead of comparing all boards.
+    #[arg(value_name = "BOARD", value_parser = Board::by_name)]
+    board: Option<&'static Board>,
+    /// Take this image apart, instead of building one.
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
+    /// Print one JSON object and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+/// All boards beside each other.
+#[derive(Serialize)]
+struct Table {
+    boards: Vec<Row>,
+}
+
+/// One board.
+#[derive(Serialize)]
+struct Row {
+    board: &'static str,
+    target: &'static str,
+    flash_limit: u64,
+    ram_limit: u64,
+    #[serde(flatten)]
+    verdict: Verdict,
+}
+
+/// Measures; 0 if all is well, 1 if an image is not as it must be, 2 if nothing could be measured.
+pub(crate) fn run(args: &SizesArgs) -> ExitCode {
+    let done = match (args.board, &args.image) {
+        (None, None) => compare(args.json),
+        (_, Some(image)) => take_apart(image, args.json),
+        (Some(board), None) => super::image(board).and_then(|image| take_apart(&image, args.json)),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(text) => super::end(Err(text)),
+    }
+}
+
+/// One image in detail.
+fn take_apart(image: &Path, json: bool) -> Result<bool, String> {
+    let sizes = detail::sizes(&read(image)?).map_err(|error| format!("{}: {error}", image.display()))?;
+    let shown = if json { detail::show_json(&sizes) } else { detail::show(&sizes) };
+    shown.map(|()| true).map_err(|error| error.to_string())
+}
+
+/// All boards, each held to what it must be.
+fn compare(json: bool) -> Result<bool, String> {
+    let mut table = Table { boards: Vec::new() };
+    for board in &BOARDS {
+        let image = super::image(board)?;
+        let verdict = inspect(board, &read(&image)?).map_err(|error| format!("{}: {error}", image.display()))?;
+        let Board { name, target, limits, .. } = *board;
+        table.boards.push(Row { board: name, target, flash_limit: limits.flash, ram_limit: limits.ram, verdict });
+    }
+    let shown = if json { show_json(&table) } else { show(&table) };
+    shown.map_err(|error| error.to_string())?;
+    let violations =
+        table.boards.iter().flat_map(|row| row.verdict.violations.iter().map(move |text| (row.board, text)));
+    let mut well = true;
+    for (board, text) in violations {
+        eprintln!("{board}: {text}");
+        well = false;
+    }
+    Ok(well)
+}
+
+fn read(image: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(image).map_err(|error| format!("{}: {error}", image.display()))
+}
+
+fn show_json(table: &Table) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, table)?;
+    writeln!(out)
+}
+
+fn show(table: &Table) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "| board | flash | of at most | RAM | of at most |\n| --- | ---: | ---: | ---: | ---: |")?;
+    for Row { board, flash_limit, ram_limit, verdict, .. } in &table.boards {
+        let taken = verdict.taken;
+        writeln!(out, "| {board} | {} | {flash_limit} | {} | {ram_limit} |", taken.flash, taken.ram)?;
+    }
+    Ok(())
+}
