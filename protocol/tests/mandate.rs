@@ -4,7 +4,7 @@ mod common;
 
 use common::{Net, complete, config, line};
 use protocol::capacity::Capacity;
-use protocol::election::{Bully, Command, Election, Wireless};
+use protocol::election::{Bully, Command, Election, Grouped, Wireless};
 use protocol::mandate::{Mode, Notice};
 use protocol::mutex::NoMutex;
 use protocol::node::{self, Input};
@@ -111,7 +111,7 @@ fn a_group_that_starts_waits_for_what_may_have_been_promised_before() {
 
 #[test]
 fn the_best_of_a_wireless_line_acts_while_it_hears_of_a_majority() {
-    let mut net = group::<Wireless>(5, line);
+    let mut net = group::<Grouped<Wireless>>(5, line);
     net.run(Span::from_secs(15));
     assert_eq!((acting(&net), net.leader()), (vec![5], Some(NodeId(5))));
     net.crash(2); // two at either end

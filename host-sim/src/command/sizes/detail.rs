@@ -182,12 +182,6 @@ fn called(name: &str) -> String {
         .map_or(name.clone(), |board| board.package.into())
 }
 
-pub(super) fn show_json(sizes: &Sizes) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, sizes)?;
-    writeln!(out)
-}
-
 pub(super) fn show(sizes: &Sizes) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let mut crates: Vec<_> = sizes.crates.iter().filter(|(_, bytes)| bytes.flash + bytes.ram > 0).collect();

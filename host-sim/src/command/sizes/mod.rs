@@ -57,7 +57,7 @@ pub(crate) fn run(args: &SizesArgs) -> ExitCode {
 /// One image in detail.
 fn take_apart(image: &Path, json: bool) -> Result<bool, String> {
     let sizes = detail::sizes(&read(image)?).map_err(|error| format!("{}: {error}", image.display()))?;
-    let shown = if json { detail::show_json(&sizes) } else { detail::show(&sizes) };
+    let shown = if json { super::show_json(&sizes) } else { detail::show(&sizes) };
     shown.map(|()| true).map_err(|error| error.to_string())
 }
 
@@ -70,7 +70,7 @@ fn compare(json: bool) -> Result<bool, String> {
         let Board { name, target, limits, .. } = *board;
         table.boards.push(Row { board: name, target, flash_limit: limits.flash, ram_limit: limits.ram, verdict });
     }
-    let shown = if json { show_json(&table) } else { show(&table) };
+    let shown = if json { super::show_json(&table) } else { show(&table) };
     shown.map_err(|error| error.to_string())?;
     let violations =
         table.boards.iter().flat_map(|row| row.verdict.violations.iter().map(move |text| (row.board, text)));
@@ -84,12 +84,6 @@ fn compare(json: bool) -> Result<bool, String> {
 
 fn read(image: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(image).map_err(|error| format!("{}: {error}", image.display()))
-}
-
-fn show_json(table: &Table) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, table)?;
-    writeln!(out)
 }
 
 fn show(table: &Table) -> std::io::Result<()> {
