@@ -16,6 +16,7 @@ use protocol::capacity::Capacity;
 use protocol::config::ConfigError;
 use protocol::dice::Dice;
 use protocol::election::{Command, Election};
+use protocol::group::SLOTS_MAX;
 use protocol::mandate::Mode;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Halt, Input, Notice};
@@ -159,7 +160,7 @@ async fn boot<E: Election, const N: usize>(
         key: Key::new(page.key.0),
         hops: page.hops.max(1),
         may_lead: !page.has(options::NEVER_LEADS),
-        mode: Mode::Available,
+        mode: if page.has(options::QUORUM) { Mode::Quorum } else { Mode::Available },
         timing: if page.has(options::LAN) { Timing::LAN } else { Timing::RADIO },
     };
     let (past, records) = match keeper.load().await {
@@ -169,7 +170,15 @@ async fn boot<E: Election, const N: usize>(
     };
     board.tell(&Report::Starting { node: config.me, capacity: capacity(&page).get(), records: past });
     let seed = mix(&[page.seed, entropy, records.map_or(0, |kept| u64::from(kept.incarnation))]);
-    Node::new(config, Boot { records, seed }, now(), election, NoMutex)
+    let node = Node::new(config, Boot { records, seed }, now(), election, NoMutex)?;
+    if !E::GROUP || page.members == 0 {
+        return Ok(node);
+    }
+    let mut members = [NodeId(0); SLOTS_MAX];
+    for (member, id) in members.iter_mut().zip(0..) {
+        *member = NodeId(id);
+    }
+    node.in_group(members.get(..usize::from(page.members)).ok_or(ConfigError::LargeGroup)?)
 }
 
 fn capacity(page: &Page) -> Capacity {

@@ -17,7 +17,8 @@
 //! | 48 | 1 | hops the link may take, 0 for 1 |
 //! | 49 | 1 | channel of the radio, 11 to 26, 0 for the default |
 //! | 50 | 2 | PAN id of the radio, 0 for the default |
-//! | 52 | 8 | reserved: written as 0, not read |
+//! | 52 | 1 | members of the group, nodes 0 to one less than this; 0 for no group |
+//! | 53 | 7 | reserved: written as 0, not read |
 //! | 60 | 4 | CRC-32 of bytes 0 to 59, as in [`crate::crc`] |
 //!
 //! Boards with Wi-Fi have more behind it: the name and the key of an access point, see [`access`].
@@ -51,6 +52,8 @@ pub mod options {
     pub const LAN: u32 = 1 << 2;
     /// The board measures its capacity; the page's does not count.
     pub const MEASURED: u32 = 1 << 3;
+    /// The node leads only while it hears from a majority of its group.
+    pub const QUORUM: u32 = 1 << 4;
     /// For tests: once well, the board hangs, and its watchdog has to find out.
     pub const HANG: u32 = 1 << 30;
     /// For tests: once well, the board panics.
@@ -103,6 +106,8 @@ pub struct Page {
     pub channel: u8,
     /// The PAN id of the radio; 0 leaves the choice to the board.
     pub pan: u16,
+    /// How many members its group has, nodes 0 to one less than this; 0 where it has none.
+    pub members: u8,
 }
 
 /// The group of boards that nobody provisioned, and its key: computing it would take a board a kilobyte of flash.
@@ -152,6 +157,7 @@ impl Page {
             hops: 0,
             channel: 0,
             pan: 0,
+            members: 0,
         }
     }
 
@@ -180,8 +186,9 @@ impl Page {
             hops: u8::from_le_bytes(reader.take()),
             channel: u8::from_le_bytes(reader.take()),
             pan: u16::from_le_bytes(reader.take()),
+            members: u8::from_le_bytes(reader.take()),
         };
-        let _reserved: [u8; 8] = reader.take();
+        let _reserved: [u8; 7] = reader.take();
         let stored = u32::from_le_bytes(reader.take());
 
         let (summed, _) = bytes.split_at(SUMMED_BYTES);
@@ -206,7 +213,7 @@ impl Page {
     pub fn encode(&self) -> [u8; PAGE_BYTES] {
         let mut bytes = [0; PAGE_BYTES];
         let (summed, sum) = bytes.split_at_mut(SUMMED_BYTES);
-        let fields: [&[u8]; 12] = [
+        let fields: [&[u8]; 13] = [
             &MAGIC,
             &VERSION.to_le_bytes(),
             &self.port.to_le_bytes(),
@@ -219,6 +226,7 @@ impl Page {
             &[self.hops],
             &[self.channel],
             &self.pan.to_le_bytes(),
+            &[self.members],
         ];
         for (place, &byte) in summed.iter_mut().zip(fields.into_iter().flatten()) {
             *place = byte;
@@ -260,6 +268,7 @@ mod tests {
         hops: 3,
         channel: 0,
         pan: 0,
+        members: 0,
     };
 
     /// The bytes as another program would write them: they must never change under version 1.
@@ -286,6 +295,13 @@ mod tests {
         assert_eq!(page.encode()[48..52], [3, 26, 0x34, 0x12]);
         assert_eq!(Page::decode(&page.encode()), Ok(page));
         assert_eq!(Page::decode(&Page { channel: 10, ..PAGE }.encode()), Err(PageError::Channel(10)));
+    }
+
+    #[test]
+    fn the_group_has_its_place_in_the_page() {
+        let page = Page { members: 16, ..PAGE };
+        assert_eq!(page.encode()[52..54], [16, 0]);
+        assert_eq!(Page::decode(&page.encode()), Ok(page));
     }
 
     #[test]

@@ -114,6 +114,7 @@ const PAGE: Page = Page {
     hops: 0,
     channel: 0,
     pan: 0,
+    members: 0,
 };
 
 /// There is one clock for all tests: they take turns.

@@ -15,6 +15,7 @@ use bench::{assert_nothing_found, incarnation, lives, past, run, run_with, scena
 use firmware::page::options;
 use firmware::report::{Past, Report as Line};
 use host_sim::swarm::{Entry, NodeReport, Rack, wrap};
+use protocol::election::AnyElection;
 
 /// The longest that electing may take, by the boards' own clocks.
 const ELECTION_US_MAX: u64 = 5_000_000;
@@ -39,6 +40,34 @@ fn five_boards_elect_the_best_as_five_simulated_nodes_do() {
     let by_own_clock = &report.measures["board_time_to_leader_us"];
     assert_eq!(by_own_clock.count, 5);
     assert!(by_own_clock.max <= ELECTION_US_MAX, "{by_own_clock:?}");
+}
+
+#[test]
+fn with_every_election_boards_elect_whom_simulated_nodes_do_and_replace_it() {
+    let others = AnyElection::NAMES.iter().filter(|&&name| name != "wireless");
+    for election in others {
+        let scenario = scenario(&format!(
+            r#"
+                name = "{election}"
+                nodes = 4
+                duration = "20s"
+                calm = "8s"
+                election = "{election}"
+                [topology]
+                shape = "complete"
+                [medium]
+                kind = "lan"
+                [[faults]]
+                at = "8500ms"
+                do = "crash"
+                node = "leader"
+            "#
+        ));
+        let Some(report) = run(&scenario) else { return };
+        assert_nothing_found(&report);
+        assert!(report.leader_is_best, "{election}");
+        assert_eq!(report.leader, simulated_leader(&scenario), "{election}");
+    }
 }
 
 #[test]

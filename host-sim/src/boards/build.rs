@@ -1,6 +1,6 @@
 //! Building a board's image from the sources beside this program.
 
-use super::Board;
+use super::{Board, EMULATED};
 use crate::swarm::setup::Toolchain;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -15,9 +15,26 @@ const PROFILE: &str = "firmware";
 /// # Errors
 /// One sentence that says why there is none.
 pub fn build(board: &Board, toolchain: Toolchain) -> Result<PathBuf, String> {
+    build_with(board, cargo(board, toolchain))
+}
+
+/// Builds the image of the emulated board that runs the election called `election`, and says where it is.
+///
+/// # Errors
+/// One sentence that says why there is none.
+pub fn build_electing(election: &str, toolchain: Toolchain) -> Result<PathBuf, String> {
+    let mut command = cargo(&EMULATED, toolchain);
+    command.env("CONCLAVE_ELECTION", election);
+    let built = build_with(&EMULATED, command)?;
+    // The next election is built to the same place.
+    let kept = built.with_file_name(format!("{}-{election}", EMULATED.name));
+    fs::copy(&built, &kept).map_err(|error| format!("{}: {error}", kept.display()))?;
+    Ok(kept)
+}
+
+fn build_with(board: &Board, mut command: Command) -> Result<PathBuf, String> {
     let workspace = workspace()?;
     let target = target_folder(&workspace).join("swarm");
-    let mut command = cargo(board, toolchain);
     command
         .current_dir(&workspace)
         .args(["build", "--profile", PROFILE, "--package", board.package, "--target", board.target])

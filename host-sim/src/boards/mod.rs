@@ -11,7 +11,7 @@ mod panics;
 pub mod tools;
 pub mod uf2;
 
-pub use build::{build, workspace};
+pub use build::{build, build_electing, workspace};
 pub use check::{Taken, Verdict, inspect};
 pub use layout::{Layout, Region};
 pub use panics::{Path as PanicPath, panic_paths};
@@ -135,6 +135,9 @@ impl Board {
     }
 
     /// What its memory map says.
+    ///
+    /// # Panics
+    /// Never: the map of every board is read in a test.
     #[must_use]
     pub fn layout(&self) -> Layout {
         Layout::parse(self.map).expect("the map of every board is read in a test")

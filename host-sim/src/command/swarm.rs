@@ -4,6 +4,7 @@ use clap::Args;
 use host_sim::story::Story;
 use host_sim::swarm::{self, Image, NODES_MAX, Options, Report, SwarmError, setup};
 use host_sim::{Scenario, TraceEvent};
+use protocol::wire::Kind;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,6 +25,9 @@ pub(crate) struct SwarmArgs {
     /// Run this scenario instead of the built-in story.
     #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
     scenario: Option<PathBuf>,
+    /// Elect by this algorithm: an image is built that links it and no other.
+    #[arg(long, value_name = "NAME")]
+    election: Option<String>,
     /// The seed of capacities, places, losses and chance.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -62,12 +66,18 @@ pub(crate) fn run(args: &SwarmArgs) -> ExitCode {
 fn report(args: &SwarmArgs) -> Result<Report, Failure> {
     let bad = |error: &dyn std::fmt::Display| Failure::Bad(error.to_string());
     let interrupted = super::interrupts().map_err(|error| bad(&error))?;
-    let scenario = match &args.scenario {
+    let mut scenario = match &args.scenario {
         Some(file) => Scenario::load(file).map_err(|error| bad(&error))?,
         None => swarm::default_scenario(args.nodes),
     };
+    if let Some(name) = &args.election {
+        scenario = scenario.with_election(name).map_err(|text| bad(&text))?;
+    }
+    if args.desktops > 0 && scenario.election != Kind::Wireless.name() {
+        return Err(Failure::Bad("nodes on this desktop run the election \"wireless\" and no other".to_owned()));
+    }
     swarm::check(&scenario).map_err(|error| bad(&error))?;
-    let image = build().map_err(|text| {
+    let image = build(&scenario.election).map_err(|text| {
         // What was being run was interrupted as well, and failed.
         if interrupted.load(Ordering::Relaxed) { Failure::Interrupted } else { Failure::Bad(text) }
     })?;
@@ -91,10 +101,10 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
     })
 }
 
-fn build() -> Result<Image, String> {
+fn build(election: &str) -> Result<Image, String> {
     let toolchain = setup::prepare(|command| eprintln!("setting up: {command}"))?;
     eprintln!("building the firmware");
-    Image::build(toolchain)
+    Image::build(election, toolchain)
 }
 
 fn replay(args: &SwarmArgs) -> String {
@@ -102,7 +112,8 @@ fn replay(args: &SwarmArgs) -> String {
         .scenario
         .as_ref()
         .map_or_else(|| format!("--nodes {}", args.nodes), |file| format!("--scenario {}", file.display()));
-    format!("conclave swarm {what} --seed {}", args.seed)
+    let election = args.election.as_ref().map_or_else(String::new, |name| format!(" --election {name}"));
+    format!("conclave swarm {what}{election} --seed {}", args.seed)
 }
 
 fn show(report: &Report) -> std::io::Result<()> {

@@ -115,6 +115,7 @@ fn page(group: &Group, identity: &Identity) -> Page {
         hops: group.hops,
         channel: 0,
         pan: 0,
+        members: group.members,
     }
 }
 

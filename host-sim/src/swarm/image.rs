@@ -15,12 +15,12 @@ pub struct Image {
 }
 
 impl Image {
-    /// Builds the image; cargo tells its progress on standard error.
+    /// Builds the image that runs the election called `election`; cargo tells its progress on standard error.
     ///
     /// # Errors
     /// One sentence that says why there is none.
-    pub fn build(toolchain: Toolchain) -> Result<Self, String> {
-        Self::read(&boards::build(&boards::EMULATED, toolchain)?)
+    pub fn build(election: &str, toolchain: Toolchain) -> Result<Self, String> {
+        Self::read(&boards::build_electing(election, toolchain)?)
     }
 
     /// Reads an image that was built before.

@@ -1,14 +1,13 @@
 //! The scenarios a swarm can run: any that boards can, and one of its own.
 
 use super::SwarmError;
+use crate::peer;
 use crate::scenario::{Action, CapacityPlan, Scenario};
 use protocol::Timing;
+use protocol::mandate::Mode;
 
 /// The most boards a swarm can have: each has room for as many neighbours, less itself.
 pub const NODES_MAX: u32 = 32;
-
-/// The election that the image runs.
-const ELECTION: &str = "wireless";
 
 /// Fewer boards than these are not worth cutting in two: with the leader gone, at most one would be left on each side.
 const CUT_NODES_MIN: u32 = 4;
@@ -59,8 +58,8 @@ pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
     if scenario.nodes > NODES_MAX {
         return refuse(&format!("{} boards are too many: a swarm has at most {NODES_MAX}", scenario.nodes));
     }
-    if scenario.election != ELECTION {
-        return refuse(&format!("the image runs the election \"{ELECTION}\" and no other"));
+    if scenario.mode == Mode::Quorum && !peer::needs_group(&scenario.election) {
+        return refuse("boards with a wireless election have no group, and so no majority");
     }
     if ![Timing::RADIO, Timing::LAN].contains(&scenario.timing) {
         return refuse("boards know the timings \"radio\" and \"lan\" as they are, without changes");
@@ -122,9 +121,10 @@ mod tests {
     #[test]
     fn what_boards_cannot_do_is_refused_in_one_sentence() {
         assert_eq!(refusal(""), "fine");
+        assert_eq!(refusal("election = \"bully\"\nmode = \"quorum\""), "fine");
         assert_eq!(
-            refusal("election = \"wireless-flat\""),
-            "x.toml: the image runs the election \"wireless\" and no other."
+            refusal("mode = \"quorum\""),
+            "x.toml: boards with a wireless election have no group, and so no majority."
         );
         assert_eq!(refusal("drift_ppm = 20"), "x.toml: the clocks of emulated boards do not drift.");
         assert!(refusal("capacity = { noise = \"5%\" }").contains("no noise"));

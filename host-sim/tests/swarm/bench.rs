@@ -1,8 +1,9 @@
 //! What the tests need to run a swarm and to look at what came of it.
 
 use firmware::report::{Past, Report as Line};
+use host_sim::machine::Machine;
 use host_sim::swarm::{self, Entry, Image, NodeReport, Options, Rack, Report, setup};
-use host_sim::{Peer, Scenario, World};
+use host_sim::{Member, Peer, Scenario, World};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,12 +11,17 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 /// How many swarms run at once.
 const SWARMS_MAX: u32 = 2;
 
+/// The image with the election that images have unless they are asked for another.
 pub(crate) fn image() -> Option<Image> {
-    static IMAGE: OnceLock<Result<Image, String>> = OnceLock::new();
-    let image =
-        IMAGE.get_or_init(|| setup::prepare(|command| eprintln!("setting up: {command}")).and_then(Image::build));
-    match image {
-        Ok(image) => Some(image.clone()),
+    static IMAGE: OnceLock<Option<Image>> = OnceLock::new();
+    IMAGE.get_or_init(|| image_electing("wireless")).clone()
+}
+
+/// The image with this election.
+pub(crate) fn image_electing(election: &str) -> Option<Image> {
+    let ready = setup::prepare(|command| eprintln!("setting up: {command}"));
+    match ready.and_then(|toolchain| Image::build(election, toolchain)) {
+        Ok(image) => Some(image),
         Err(error) => {
             assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "no boards in CI: {error}");
             eprintln!("\n*** SKIPPED, NOTHING IS TESTED: {error} ***\n");
@@ -64,7 +70,7 @@ pub(crate) fn run_with(
     change: impl FnOnce(&mut Options),
     meanwhile: impl FnMut(u64, &Rack),
 ) -> Option<Report> {
-    let image = image()?;
+    let image = if scenario.election == "wireless" { image()? } else { image_electing(&scenario.election)? };
     let mut options =
         Options { image, desktop: conclave(), desktops: 0, board_options: 0, replay: "cargo test".to_owned() };
     change(&mut options);
@@ -83,9 +89,12 @@ pub(crate) fn assert_nothing_found(report: &Report) {
 
 /// Whom the simulator has lead the same scenario.
 pub(crate) fn simulated_leader(scenario: &Scenario) -> Option<u32> {
-    let mut world = World::<Peer>::new(scenario, 1);
-    world.run_until(scenario.duration, &mut ());
-    world.leader()
+    fn leader<M: Machine>(scenario: &Scenario) -> Option<u32> {
+        let mut world = World::<M>::new(scenario, 1);
+        world.run_until(scenario.duration, &mut ());
+        world.leader()
+    }
+    if scenario.is_group() { leader::<Member>(scenario) } else { leader::<Peer>(scenario) }
 }
 
 /// The lines of each life of a node.
