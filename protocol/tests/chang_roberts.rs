@@ -3,8 +3,11 @@
 mod common;
 
 use common::faults::{self, worth};
+use common::member::{Member, candidate, places, term};
 use common::{Net, complete, config, letters, line, lossy};
 use protocol::dice::Dice;
+use protocol::election::chang_roberts::Message;
+use protocol::election::reign::Word;
 use protocol::election::{ChangRoberts, Command};
 use protocol::mutex::NoMutex;
 use protocol::node::Input;
@@ -106,6 +109,64 @@ fn c9_started_by_all_against_their_order_it_takes_half_the_square() {
         elect(&mut net, &order);
         assert_eq!(letters(&net, Kind::ChangRoberts), nodes * (nodes + 1) / 2 + nodes);
     }
+}
+
+fn election(round: u32, name: u32) -> Message {
+    Message::Election { round, candidate: Some(candidate(name)) }
+}
+
+#[test]
+fn c3_a_member_passes_on_what_is_higher_than_all_it_passed_on_before() {
+    let mut member = Member::new(2, ChangRoberts::new());
+    assert_eq!(member.hear(1, election(1, 1)), [(places(&[3]), election(1, 2))], "its own for a lower one");
+    assert_eq!(member.hear(1, election(1, 1)), [], "once");
+    assert_eq!(member.hear(1, election(1, 4)), [(places(&[3]), election(1, 4))]);
+    assert_eq!(member.hear(1, election(1, 4)), [], "the same again");
+    assert_eq!(member.hear(1, election(1, 3)), [], "lower than the last");
+    assert_eq!(member.hear(1, election(1, 2)), [], "its own, but a better one is there");
+    assert_eq!(member.hear(1, election(2, 1)), [(places(&[3]), election(2, 2))], "in a higher round all begins anew");
+}
+
+#[test]
+fn c3_what_a_failed_successor_was_given_goes_to_the_next_one() {
+    let mut member = Member::new(2, ChangRoberts::new());
+    member.hear(1, election(1, 4));
+    assert_eq!(member.lose(&[5]), []);
+    assert_eq!(member.lose(&[3]), [(places(&[4]), election(1, 4))]);
+    assert_eq!(member.restart(&[4]), [(places(&[4]), election(1, 4))]);
+}
+
+#[test]
+fn c8_a_number_whose_owner_is_gone_is_not_passed_beyond_it() {
+    let mut member = Member::new(4, ChangRoberts::new());
+    assert_eq!(member.hear(3, election(1, 5)), [(places(&[5]), election(1, 5))]);
+    assert_eq!(member.lose(&[5]), [(places(&[1]), election(2, 4))], "a higher round without it");
+}
+
+#[test]
+fn c8_taking_part_ends_with_patience_in_a_higher_round() {
+    let mut member = Member::new(2, ChangRoberts::new());
+    member.hear(1, election(1, 5));
+    assert_eq!(member.wait(), [(places(&[3]), election(2, 2))]);
+}
+
+#[test]
+fn c4_the_news_go_round_once_and_not_beyond_a_leader_that_is_gone() {
+    let elected = Message::Elected { term: term(1, 5), leader: candidate(5) };
+    let mut member = Member::new(4, ChangRoberts::new());
+    assert_eq!(member.hear(3, elected), [(places(&[5]), elected)]);
+    assert_eq!(member.hear(3, elected), [], "once");
+    assert_eq!(member.hear(3, election(1, 5)), [], "a number that comes late is of no use");
+    let mut member = Member::new(4, ChangRoberts::new());
+    member.lose(&[5]);
+    assert_eq!(member.hear(3, elected), []);
+}
+
+#[test]
+fn c3_an_election_under_a_number_that_is_too_low_is_held_again() {
+    let mut member = Member::new(2, ChangRoberts::new());
+    member.hear(1, Message::Reign(Word::Raise { term: term(7, 3) }));
+    assert_eq!(member.hear(1, election(3, 5)), [(places(&[3]), election(8, 2))]);
 }
 
 #[test]

@@ -3,8 +3,11 @@
 mod common;
 
 use common::faults::{self, worth};
+use common::member::{Member, places};
 use common::{Net, complete, config, letters, line, lossy};
-use protocol::election::{Command, Lelann};
+use protocol::capacity::Capacity;
+use protocol::election::lelann::{Message, Number};
+use protocol::election::{Command, Election, Lelann};
 use protocol::mutex::NoMutex;
 use protocol::node::Input;
 use protocol::wire::Kind;
@@ -55,6 +58,41 @@ fn l2_the_dead_are_not_counted() {
         assert_eq!(net.leader(), Some(config(nodes - 2).me));
         assert_eq!(letters(&net, Kind::Lelann), (nodes - 1) * (nodes - 1));
     }
+}
+
+fn number(round: u32, name: u32, hops: u8) -> Message {
+    Message::Number(Number { round, owner: NodeId(name), capacity: Some(Capacity::new(500)), hops })
+}
+
+#[test]
+fn l1_a_member_sends_its_own_number_first_and_passes_every_other_on_once() {
+    let mut member = Member::new(2, Lelann::new());
+    let to = places(&[3]);
+    assert_eq!(member.hear(1, number(1, 1, 1)), [(to, number(1, 2, 1)), (to, number(1, 1, 2))]);
+    assert_eq!(member.hear(1, number(1, 1, 1)), []);
+    assert_eq!(member.hear(1, number(1, 5, 2)), [(to, number(1, 5, 3))]);
+}
+
+#[test]
+fn l1_a_member_whose_number_is_back_waits_for_as_many_as_that_took_hops() {
+    let mut member = Member::new(2, Lelann::new());
+    for name in [1, 5, 3] {
+        member.hear(1, number(1, name, 1));
+    }
+    assert_eq!(member.hear(1, number(1, 2, 5)), []);
+    assert_eq!(member.election.leader(), None, "4 is missing, overtaken on the way");
+    assert_eq!(member.hear(1, number(1, 4, 3)), [(places(&[3]), number(1, 4, 4))]);
+    assert_eq!(member.election.leader().map(|(leader, _)| leader), Some(NodeId(5)));
+}
+
+#[test]
+fn l1_a_ring_that_breaks_is_walked_anew() {
+    let mut member = Member::new(2, Lelann::new());
+    member.hear(1, number(1, 1, 1));
+    assert_eq!(member.lose(&[4]), []);
+    assert_eq!(member.lose(&[3]), [(places(&[5]), number(2, 2, 1))]);
+    assert_eq!(member.hear(1, number(2, 4, 3)), [(places(&[5]), number(3, 2, 1))], "4 would not get it back");
+    assert_eq!(member.wait(), [(places(&[5]), number(4, 2, 1))]);
 }
 
 #[test]

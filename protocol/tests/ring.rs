@@ -3,6 +3,7 @@
 mod common;
 
 use common::faults::{self, worth};
+use common::member::{Member, candidate, places, term};
 use common::{Net, complete, config, letters, line, lossy};
 use protocol::election::ring::{List, Message, Outcome, Ring, Rules, Winner};
 use protocol::election::{Command, Direction};
@@ -219,6 +220,69 @@ fn e8_a_member_that_may_never_lead_is_in_the_ring_all_the_same() {
     elect(&mut net, &[3]);
     assert_eq!(net.leader(), Some(NodeId(2)));
     assert_eq!(letters(&net, Kind::Ring), 2 * 4);
+}
+
+/// The list of an election with these on it; the names are those of the best two.
+fn list(number: u32, starter: u32, members: &[u32]) -> Message {
+    let mut best = members.to_vec();
+    best.sort_unstable();
+    let mut best = best.into_iter().rev().map(candidate);
+    let (first, second) = (best.next(), best.next());
+    Message::Election(List { term: term(number, starter), members: places(members), first, second })
+}
+
+fn result(number: u32, starter: u32) -> Message {
+    let (leader, second) = (candidate(5), Some(candidate(4)));
+    Message::Coordinator(Outcome { term: term(number, starter), leader, second, ring: places(&[1, 2, 3, 4, 5]) })
+}
+
+#[test]
+fn r1_a_member_puts_itself_on_the_list_once() {
+    let mut member = Member::new(2, Ring::default());
+    assert_eq!(member.hear(1, list(1, 5, &[5, 1])), [(places(&[3]), list(1, 5, &[5, 1, 2]))]);
+    assert_eq!(member.hear(1, list(1, 5, &[5, 1])), [], "the same again");
+    assert_eq!(member.hear(1, list(1, 4, &[4, 5, 1])), [], "a lower term");
+    assert_eq!(member.hear(1, list(2, 4, &[4, 5, 1, 2])), [], "one it is on, from before it was restarted");
+    assert_eq!(member.hear(1, list(2, 5, &[5, 1])), [(places(&[3]), list(2, 5, &[5, 1, 2]))]);
+}
+
+#[test]
+fn r1_a_list_a_failed_successor_was_given_goes_to_the_next_one() {
+    let mut member = Member::new(2, Ring::default());
+    member.hear(1, list(1, 1, &[1]));
+    assert_eq!(member.lose(&[4]), []);
+    assert_eq!(member.lose(&[3]), [(places(&[5]), list(1, 1, &[1, 2]))]);
+    assert_eq!(member.restart(&[5]), [(places(&[5]), list(1, 1, &[1, 2]))]);
+}
+
+#[test]
+fn r2_a_list_whose_starter_is_gone_goes_no_further_and_another_is_begun() {
+    let mut member = Member::new(2, Ring::default());
+    assert_eq!(member.hear(1, list(1, 3, &[3, 4, 5, 1])), [(places(&[3]), list(1, 3, &[3, 4, 5, 1, 2]))]);
+    assert_eq!(member.lose(&[3]), []);
+    assert_eq!(member.wait(), [(places(&[4]), list(2, 2, &[2]))]);
+}
+
+#[test]
+fn r2_whoever_started_an_election_starts_again_when_nothing_comes_back() {
+    let mut member = Member::new(2, Ring::default());
+    assert_eq!(member.call(), [(places(&[3]), list(1, 2, &[2]))]);
+    assert_eq!(member.wait(), [(places(&[3]), list(2, 2, &[2]))]);
+    assert_eq!(member.hear(1, list(1, 2, &[2, 3, 4, 5, 1])), [], "too late");
+    assert_eq!(member.hear(1, list(2, 2, &[2, 3, 4, 5, 1])), [(places(&[3]), result(2, 2))]);
+    assert_eq!(member.hear(1, list(2, 2, &[2, 3, 4, 5, 1])), [], "once");
+    assert_eq!(member.hear(1, result(2, 2)), [], "round once");
+}
+
+#[test]
+fn r2_a_result_goes_round_once_and_not_beyond_its_starter() {
+    let mut member = Member::new(2, Ring::default());
+    assert_eq!(member.hear(1, result(1, 3)), [(places(&[3]), result(1, 3))]);
+    assert_eq!(member.election.members(), places(&[1, 2, 3, 4, 5]));
+    assert_eq!(member.hear(1, result(1, 3)), [], "once");
+    let mut member = Member::new(2, Ring::default());
+    member.lose(&[3]);
+    assert_eq!(member.hear(1, result(1, 3)), []);
 }
 
 #[test]

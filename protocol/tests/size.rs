@@ -1,6 +1,6 @@
 //! What a node takes of a board's RAM.
 
-use protocol::election::{AnyElection, Wireless};
+use protocol::election::{AnyElection, Bully, ChangRoberts, Lelann, Ring, Wireless};
 use protocol::mutex::NoMutex;
 use protocol::neighbours::Neighbours;
 use protocol::node::Node;
@@ -18,4 +18,8 @@ fn a_node_with_32_neighbours_takes_at_most_4_kib() {
 #[test]
 fn the_election_itself_takes_no_room_per_neighbour() {
     assert!(size_of::<Wireless>() <= 16 * 32);
+    let group = [size_of::<Bully>(), size_of::<Ring>(), size_of::<ChangRoberts>(), size_of::<Lelann>()];
+    println!("bully, ring, chang-roberts, lelann {group:?}");
+    assert!(group.iter().all(|&bytes| bytes <= 300));
+    assert!(size_of::<Node<Ring, NoMutex, 32>>() <= 4096);
 }

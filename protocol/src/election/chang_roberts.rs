@@ -24,7 +24,7 @@
 //! # Departures
 //! - Members are ordered by what they would be worth as leaders, then by name. One that cannot lead passes numbers on and
 //!   has none.
-//! - A round has a number: taking part in it ends with it, or after [`super::circle`]'s patience, in a higher round.
+//! - A round has a number: taking part in it ends with it, or, when patience ends, in a higher round.
 //!   Members that start at once start the same round. The winner's term is the round under the winner's name.
 //! - A number is not passed beyond the member it belongs to. If that one is gone, whoever comes before it starts a higher
 //!   round; otherwise the number would go round for ever.

@@ -250,9 +250,7 @@ impl Ring {
 
     fn hear_coordinator(&mut self, cx: &Context<'_>, from: NodeId, outcome: Outcome, out: &mut Out) {
         self.own.reign.note(outcome.term.number);
-        if outcome.term.by == cx.me {
-            return; // it has come round
-        }
+        // Where it is no news it has come round, or has come twice.
         if self.take(cx, cx.roster.set_of(from), outcome, out) {
             self.tell(cx, outcome, out);
         }
