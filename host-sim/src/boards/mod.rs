@@ -137,7 +137,7 @@ impl Board {
     /// What its memory map says.
     ///
     /// # Panics
-    /// Never: the map of every board is read in a test.
+    /// Never: a test reads the map of every board.
     #[must_use]
     pub fn layout(&self) -> Layout {
         Layout::parse(self.map).expect("the map of every board is read in a test")

@@ -154,6 +154,7 @@ async fn button_task(button: PinButton) -> ! {
 /// The driver wants to be sure that a blob begins at a multiple of 4 bytes: they all do.
 fn aligned(blob: &'static [u8]) -> &'static Aligned<A4, [u8]> {
     const { assert!(align_of::<Aligned<A4, u8>>() == 4, "as blobs are aligned") };
+    #[expect(clippy::cast_ptr_alignment, reason = "the layout of the blobs and the memory map begin each at 4 bytes")]
     let place = core::ptr::from_ref(blob) as *const Aligned<A4, [u8]>;
     #[expect(unsafe_code, reason = "the type adds nothing to the bytes but where they begin, which the layout assures")]
     unsafe {

@@ -1,4 +1,4 @@
-//! WIZnet W5500-EVB-Pico: Ethernet by a W5500 at SPI 0, light the green LED, button between GP15 and the ground.
+//! The W5500-EVB-Pico of `WIZnet`: Ethernet by a W5500 at SPI 0, light the green LED, button between GP15 and the ground.
 
 #![no_std]
 #![no_main]
