@@ -17,7 +17,7 @@ use crate::election::Election;
 use crate::group::{NodeId, NodeSet};
 use crate::link::{LETTER_MAX, Link, Place};
 use crate::mandate::{Mandate, Mode};
-use crate::mutex::{Fence, LockId, Mutex};
+use crate::mutex::{self, Fence, LockId, Mutex, Refusal};
 use crate::neighbours::Neighbours;
 use crate::records::{INCARNATION_DRAWN, Records};
 use crate::time::{Instant, sooner};
@@ -166,6 +166,10 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if self.halted.is_some() {
             return;
         }
+        // Whatever comes in, a mandate that ended meanwhile must be over before anything acts on it.
+        if Self::GROUPED && self.mandate.deadline().is_some_and(|at| at <= now) {
+            self.step_mandate(now, algorithm::Input::Timeout);
+        }
         match input {
             Input::Frame { bytes, quality } => {
                 if let Err(reason) = self.frame(now, bytes, quality) {
@@ -177,6 +181,9 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
                 self.step_election(now, algorithm::Input::Timeout);
             }
             Input::Election(command) => self.step_election(now, algorithm::Input::Command(command)),
+            Input::Mutex(command) if command.asks() && !self.link.has_room() => {
+                self.tell(Notice::Mutex(mutex::Notice::Refused { lock: command.lock(), why: Refusal::Full }));
+            }
             Input::Mutex(command) => self.step_mutex(now, algorithm::Input::Command(command)),
             Input::Timeout => self.timeout(now),
         }

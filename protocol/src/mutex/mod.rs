@@ -77,6 +77,15 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it asks for something that others must be written to about; giving up what one has, never has to wait.
+    #[must_use]
+    pub const fn asks(&self) -> bool {
+        match self {
+            Self::Acquire { .. } | Self::Try { .. } | Self::Renew { .. } => true,
+            Self::Release { .. } | Self::Cancel { .. } => false,
+        }
+    }
+
     /// Which lock it is about.
     #[must_use]
     pub const fn lock(&self) -> LockId {
