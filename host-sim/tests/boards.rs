@@ -85,7 +85,7 @@ fn a_board_may_be_given_a_key_and_a_capacity() {
     assert_eq!(conclave(&[&arguments[..], &["--output", output]].concat()).status.code(), Some(0));
     let page = page(&written(folder.path(), "nucleo-h563zi", "config"));
     assert_eq!((page.capacity, page.options), (900, options::LAN));
-    assert_eq!(page.key, Secret(core::array::from_fn(|index| index as u8)));
+    assert_eq!(page.key, Secret([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
 }
 
 #[test]

@@ -135,6 +135,9 @@ impl Board {
     }
 
     /// What its memory map says.
+    ///
+    /// # Panics
+    /// Never: a test reads the map of every board.
     #[must_use]
     pub fn layout(&self) -> Layout {
         Layout::parse(self.map).expect("the map of every board is read in a test")

@@ -27,10 +27,10 @@ fn flash(board: &Board, dry_run: bool) -> Result<(), String> {
     let way = tools::way(board);
     match &way {
         Ok(Way::Probe(chip)) => {
-            println!("2. write it with probe-rs to the chip {chip}, and show the board's log; Ctrl-C ends that")
+            println!("2. write it with probe-rs to the chip {chip}, and show the board's log; Ctrl-C ends that");
         }
         Ok(Way::Drive(drive)) => {
-            println!("2. copy it to the drive {}; the board then starts by itself", drive.display())
+            println!("2. copy it to the drive {}; the board then starts by itself", drive.display());
         }
         Err(text) if dry_run => println!("2. not possible yet: {text}"),
         Err(text) => return Err(text.clone()),

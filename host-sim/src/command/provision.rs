@@ -201,7 +201,8 @@ fn drive_file(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Option<P
         return Ok(None);
     }
     let file = folder.join(format!("{}-provision.uf2", board.name));
-    let pieces: Vec<_> = pieces.iter().map(|piece| (piece.place.origin as u32, piece.bytes.clone())).collect();
+    let address = |piece: &Piece| u32::try_from(piece.place.origin).unwrap_or(u32::MAX); // the format knows no others
+    let pieces: Vec<_> = pieces.iter().map(|piece| (address(piece), piece.bytes.clone())).collect();
     fs::write(&file, uf2::encode(&pieces, uf2::RP2040)?).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(Some(file))
 }

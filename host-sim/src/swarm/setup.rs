@@ -223,6 +223,7 @@ fn observe(target: &'static str, failed: &[Step]) -> Facts {
 }
 
 /// Where a program is, if it is anywhere on the path.
+#[must_use]
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH")?;
     env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
