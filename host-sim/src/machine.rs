@@ -61,6 +61,9 @@ pub trait Machine: Sized {
     /// Its deadline has come.
     fn wake(&mut self, now: Instant);
 
+    /// A frame begins to arrive that ends `until` then. Told only to those who back off by themselves.
+    fn begins_to_hear(&mut self, _until: Instant) {}
+
     /// The medium is done with its frame: whether it went out. Told only to those who back off by themselves.
     fn carried(&mut self, _now: Instant, _went_out: bool) {}
 

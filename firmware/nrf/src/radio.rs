@@ -3,9 +3,9 @@
 use embassy_nrf::interrupt::typelevel::{Binding, RADIO as RadioInterrupt};
 use embassy_nrf::radio::ieee802154::{Packet, Radio as Driver};
 use embassy_nrf::radio::{Error, InterruptHandler};
-use embassy_nrf::{Peri, peripherals};
+use embassy_nrf::{Peri, pac, peripherals};
 use firmware::transport::radio::mac::{Channel, MacBuffer};
-use firmware::transport::radio::{Radio, ReceiveError, Reception, SendError};
+use firmware::transport::radio::{Ear, Radio, ReceiveError, Reception, SendError};
 
 /// What the hardware adds to the energy it measures, in dBm (nRF52840 and nRF52833 product specifications, `ED_RSSIOFFS`).
 const ENERGY_OFFSET_DBM: i16 = -93;
@@ -30,7 +30,22 @@ impl NrfRadio {
     }
 }
 
+/// The event that a frame has begun, which the driver leaves alone, and the one that it has ended.
+pub(crate) struct NrfEar;
+
+impl Ear for NrfEar {
+    fn is_receiving(&self) -> bool {
+        pac::RADIO.events_framestart().read() != 0 && pac::RADIO.events_phyend().read() == 0
+    }
+}
+
 impl Radio for NrfRadio {
+    type Ear = NrfEar;
+
+    fn ear(&self) -> NrfEar {
+        NrfEar
+    }
+
     async fn send(&mut self, frame: &[u8]) -> Result<(), SendError> {
         // The driver panics at a longer one; the transport never asks for one.
         if frame.len() > usize::from(Packet::CAPACITY) {
@@ -44,6 +59,7 @@ impl Radio for NrfRadio {
     }
 
     async fn receive(&mut self, buffer: &mut MacBuffer) -> Result<Reception, ReceiveError> {
+        pac::RADIO.events_framestart().write_value(0); // of the frame before
         self.driver.receive(&mut self.packet).await.map_err(|error| match error {
             Error::CrcFailed(_) => ReceiveError::Broken,
             _ => ReceiveError::Failed, // as above

@@ -41,6 +41,8 @@ const BACKOFF_EXPONENT_MIN: u32 = 3;
 const BACKOFF_EXPONENT_MAX: u32 = 5;
 /// How often the channel may be found busy before the frame is given up.
 const BUSY_MAX: u32 = 4;
+/// How long the longest frame is on the air, and a little.
+const FRAME_TIME: Duration = Duration::from_millis(5);
 /// How long a receiver that failed is left alone.
 const FAILED_PAUSE: Duration = Duration::from_millis(10);
 
@@ -49,8 +51,20 @@ const ENERGY_SURE_DBM: i16 = -88;
 /// Energy below which nothing is received any more.
 const ENERGY_NONE_DBM: i16 = -100;
 
+/// Tells whether a radio is receiving a frame at this moment. It does not borrow the radio, which is receiving.
+pub trait Ear {
+    /// Whether a frame has begun to arrive and not ended.
+    fn is_receiving(&self) -> bool;
+}
+
 /// A radio as its driver offers it.
 pub trait Radio {
+    /// What tells whether it is receiving.
+    type Ear: Ear;
+
+    /// Its ear.
+    fn ear(&self) -> Self::Ear;
+
     /// Looks at the channel once; sends if it is free. `frame` has no check sum: the radio adds it. Never dropped
     /// before it is done.
     ///
@@ -211,19 +225,31 @@ struct Station<'q, R> {
 }
 
 impl<R: Radio> Station<'_, R> {
-    /// Takes what is heard until `end` comes.
+    /// Takes what is heard until `end` comes, and what is then being received.
     async fn listen(&mut self, end: impl Future<Output = ()>) {
+        let ear = self.radio.ear();
         let mut end = core::pin::pin!(end);
-        loop {
-            match select(&mut end, self.radio.receive(&mut self.buffer)).await {
-                Either::First(()) => return,
-                Either::Second(Ok(reception)) => self.take(reception),
-                Either::Second(Err(error)) => {
+        let mut ended = false;
+        while !ended {
+            let heard = {
+                let mut receive = core::pin::pin!(self.radio.receive(&mut self.buffer));
+                match select(&mut end, &mut receive).await {
+                    Either::Second(heard) => Some(heard),
+                    Either::First(()) => {
+                        ended = true;
+                        if ear.is_receiving() { with_timeout(FRAME_TIME, receive).await.ok() } else { None }
+                    }
+                }
+            };
+            match heard {
+                Some(Ok(reception)) => self.take(reception),
+                Some(Err(error)) => {
                     self.queues.count(|counters| &mut counters.receive_broken);
                     if error == ReceiveError::Failed {
                         Timer::after(FAILED_PAUSE).await;
                     }
                 }
+                None => {}
             }
         }
     }

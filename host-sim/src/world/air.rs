@@ -62,6 +62,25 @@ impl<M: Machine> World<M> {
         let Carrier::Radio(radio) = &mut self.carrier else { return };
         if let Some(frame) = radio.start(&mut self.ether, place, number) {
             self.tell_sent(place, frame, observer);
+            self.announce(place, number, frame);
+        }
+    }
+
+    /// Nodes that back off by themselves notice that a frame begins to arrive.
+    fn announce(&mut self, place: u32, number: u32, frame: FrameRef) {
+        let Carrier::Radio(radio) = &self.carrier else { return };
+        if !M::BACKS_OFF {
+            return;
+        }
+        let end = self.ether.now + radio.airtime(self.ether.frames.get(frame).bytes().len());
+        for position in self.ether.links.range(place) {
+            let hearer = self.ether.links.at(position).hearer();
+            if radio.received(hearer, number) && self.ether.faults.open(place, hearer) {
+                let until = self.seats[hearer as usize].clock.show(end);
+                if let Some(machine) = &mut self.machines[hearer as usize] {
+                    machine.begins_to_hear(until);
+                }
+            }
         }
     }
 

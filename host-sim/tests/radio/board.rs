@@ -194,6 +194,10 @@ impl Machine for RadioBoard {
         self.run(now);
     }
 
+    fn begins_to_hear(&mut self, until: Instant) {
+        self.radio.0.borrow_mut().arriving_until = until.as_micros();
+    }
+
     fn carried(&mut self, now: Instant, went_out: bool) {
         self.radio.0.borrow_mut().carried = Some(went_out);
         self.run(now);

@@ -1,7 +1,7 @@
 //! A radio that is joined to the simulator's air.
 
 use firmware::transport::radio::mac::{Address, MAC_BYTES_MAX, MacBuffer};
-use firmware::transport::radio::{Radio, ReceiveError, Reception, SendError};
+use firmware::transport::radio::{Ear, Radio, ReceiveError, Reception, SendError};
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -21,6 +21,8 @@ pub(crate) struct Antenna {
     pub(crate) carried: Option<bool>,
     /// What it hears.
     pub(crate) incoming: Option<(Vec<u8>, u8)>,
+    /// Until when a frame is on its way in, in microseconds of the board's clock.
+    pub(crate) arriving_until: u64,
     /// Whether it listens at all.
     pub(crate) listening: bool,
     /// Frames that came when it did not.
@@ -50,7 +52,19 @@ impl Drop for Listening<'_> {
     }
 }
 
+impl Ear for MockRadio {
+    fn is_receiving(&self) -> bool {
+        embassy_time::Instant::now().as_micros() < self.0.borrow().arriving_until
+    }
+}
+
 impl Radio for MockRadio {
+    type Ear = Self;
+
+    fn ear(&self) -> Self {
+        self.clone()
+    }
+
     async fn send(&mut self, frame: &[u8]) -> Result<(), SendError> {
         let payload = ADDRESS.open(frame).ok_or(SendError::Failed)?;
         self.0.borrow_mut().outgoing = Some(payload.to_vec());

@@ -151,7 +151,9 @@ pub fn seal(key: &Key, packet: &Packet<'_>, buffer: &mut [u8]) -> Option<usize> 
     let header = encode(&Header { sender, incarnation, sequence, path }, rest)?;
     let body_start = header.checked_add(2)?;
     let body_end = body_start.checked_add(body.len())?;
-    buffer.get_mut(body_start..body_end)?.copy_from_slice(body);
+    for (place, &byte) in buffer.get_mut(body_start..body_end)?.iter_mut().zip(body) {
+        *place = byte;
+    }
     let tag = key.tag(buffer.get(..body_end)?);
     let end = body_end.checked_add(Key::TAG)?;
     buffer.get_mut(body_end..end)?.copy_from_slice(&tag);

@@ -1,5 +1,5 @@
 use super::mac::{Address, HEADER_BYTES, MAC_BYTES_MAX, MacBuffer, PAYLOAD_BYTES_MAX};
-use super::{Port, Queues, RECEIVE_QUEUE_FRAMES, Radio, ReceiveError, Reception, SendError, run};
+use super::{Ear, Port, Queues, RECEIVE_QUEUE_FRAMES, Radio, ReceiveError, Reception, SendError, run};
 use crate::transport::{Counters, FRAME_BYTES_MAX, Transport};
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
@@ -21,13 +21,27 @@ struct Air {
     looks: u32,
     busy_until: u64,
     failing: bool,
+    /// Until when a frame is on its way in.
+    arriving_until: u64,
     incoming: VecDeque<Result<(Vec<u8>, Reception), ReceiveError>>,
 }
 
 #[derive(Clone, Default)]
 struct Mock(Rc<RefCell<Air>>);
 
+impl Ear for Mock {
+    fn is_receiving(&self) -> bool {
+        Instant::now().as_micros() < self.0.borrow().arriving_until
+    }
+}
+
 impl Radio for Mock {
+    type Ear = Self;
+
+    fn ear(&self) -> Self {
+        self.clone()
+    }
+
     async fn send(&mut self, frame: &[u8]) -> Result<(), SendError> {
         let (now, mut air) = (Instant::now().as_micros(), self.0.borrow_mut());
         air.looks += 1;
@@ -224,6 +238,30 @@ fn what_is_heard_while_waiting_to_send_is_not_lost() {
     bench.pass(60);
     assert_eq!(bench.heard(), [(b"theirs".to_vec(), 255)]);
     assert_eq!(bench.air.0.borrow().sent.len(), 1);
+}
+
+#[test]
+fn a_frame_that_is_being_received_is_not_interrupted_to_send() {
+    let _turn = crate::tests::turn();
+    let mut bench = Bench::new();
+    bench.air.0.borrow_mut().arriving_until = 4_000;
+    bench.send(b"mine");
+    bench.pass(3);
+    assert_eq!(bench.air.0.borrow().looks, 0, "it waits for the end of the frame");
+    bench.arrive(&sealed(b"theirs"), LOUD);
+    bench.pass(20);
+    assert_eq!(bench.heard(), [(b"theirs".to_vec(), 255)]);
+    assert_eq!(bench.air.0.borrow().sent.len(), 1);
+}
+
+#[test]
+fn an_ear_that_never_rests_does_not_keep_a_frame_for_ever() {
+    let _turn = crate::tests::turn();
+    let mut bench = Bench::new();
+    bench.air.0.borrow_mut().arriving_until = u64::MAX;
+    bench.send(b"mine");
+    bench.pass(50);
+    assert_eq!(bench.counters().sent, 1);
 }
 
 #[test]
