@@ -141,8 +141,9 @@ enum Office {
     Out,
     /// It was, and asks for a mandate, next at this time.
     Seeking { poll: Poll },
-    /// It has one until then, and says so at `warn`, if it has not yet.
-    Acting { poll: Poll, until: Instant, warn: Option<Instant> },
+    /// It has one under `term` until then, and says so at `warn`, if it has not yet. The next question may be about a
+    /// higher term.
+    Acting { poll: Poll, term: Term, until: Instant, warn: Option<Instant> },
     /// It has one for as long as it is elected.
     Free,
 }
@@ -209,7 +210,7 @@ impl Mandate {
     pub fn acts(&self, now: Instant) -> Option<Term> {
         match self.office {
             Office::Out | Office::Seeking { .. } => None,
-            Office::Acting { poll, until, .. } => (now < until).then_some(poll.term),
+            Office::Acting { term, until, .. } => (now < until).then_some(term),
             Office::Free => self.elected.map(|(_, term)| term),
         }
     }
@@ -283,11 +284,8 @@ impl Mandate {
         match &mut self.office {
             Office::Out | Office::Free => self.office = Office::Seeking { poll },
             Office::Seeking { poll: old } | Office::Acting { poll: old, .. } if old.term == term => return,
-            Office::Seeking { poll: old } => *old = poll,
-            Office::Acting { poll: old, .. } => {
-                *old = poll;
-                self.tell(cx, Some((cx.me, term)), out);
-            }
+            // It goes on under the old term until a majority knows the new one.
+            Office::Seeking { poll: old } | Office::Acting { poll: old, .. } => *old = poll,
         }
         self.ask(cx, out);
     }
@@ -337,7 +335,7 @@ impl Mandate {
         let relieved = matches!(self.office, Office::Acting { warn: None, .. });
         // One more question can save it then.
         let warn = until.before(cx.timing.heartbeat).max(cx.now);
-        self.office = Office::Acting { poll, until, warn: Some(warn) };
+        self.office = Office::Acting { poll, term: poll.term, until, warn: Some(warn) };
         self.degraded = false;
         self.tell(cx, Some((cx.me, poll.term)), out);
         if relieved {
@@ -348,8 +346,9 @@ impl Mandate {
     fn hear(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
             Message::Ask { term, number, view, edition } => {
-                // Only for whom this node's own election names: a majority must agree before anybody acts.
-                if self.mode == Mode::Available || self.elected.is_none_or(|(leader, _)| leader != from) {
+                // Only for whom this node's own election names, and under that very term: a majority must have taken the
+                // term in before anybody acts under it, so that whoever acts later does so under a higher one.
+                if self.mode == Mode::Available || self.elected != Some((from, term)) {
                     return;
                 }
                 if self.promise(cx, from) {
@@ -400,12 +399,12 @@ impl Mandate {
 
     /// Ends a mandate whose time is over, and warns before.
     fn expire(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let Office::Acting { poll, until, warn } = self.office else { return };
+        let Office::Acting { poll, term, until, warn } = self.office else { return };
         if until <= cx.now {
             self.office = Office::Seeking { poll };
             self.tell(cx, None, out);
         } else if warn.is_some_and(|at| at <= cx.now) {
-            self.office = Office::Acting { poll, until, warn: None };
+            self.office = Office::Acting { poll, term, until, warn: None };
             out.notify(Notice::Losing { until });
         }
     }
@@ -452,7 +451,59 @@ impl Algorithm for Mandate {
         match self.office {
             Office::Out | Office::Free => None,
             Office::Seeking { poll } => Some(poll.next),
-            Office::Acting { poll, until, warn } => sooner(warn, Some(poll.next.min(until))),
+            Office::Acting { poll, until, warn, .. } => sooner(warn, Some(poll.next.min(until))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Stamp;
+    use crate::config::Timing;
+    use crate::group::Roster;
+    use crate::time::Span;
+
+    /// What member 1 of three is told by `input`.
+    fn told(mandate: &mut Mandate, input: Input<Message, Infallible>) -> Option<Notice> {
+        let mut roster = Roster::<3>::new();
+        let [_, one, two] = [0, 1, 2].map(|id| roster.insert(NodeId(id)).unwrap());
+        let others = NodeSet::first(3).without(NodeSet::slot(one));
+        assert_eq!(two, 2);
+        let cx = Context {
+            now: Instant::ZERO.after(Span::from_secs(60)),
+            uptime: Span::from_secs(60),
+            me: NodeId(1),
+            standing: None,
+            roster: roster.view(),
+            peers: others,
+            up: others,
+            near: others,
+            better: NodeSet::EMPTY,
+            rival: None,
+            view: NodeSet::first(3),
+            stamp: Stamp(1),
+            random: 0,
+            timing: &Timing::RADIO,
+        };
+        let mut out = Outbox::new();
+        mandate.handle(&cx, input, &mut out);
+        out.into_iter().find_map(|output| match output {
+            crate::algorithm::Output::Notify(notice) => Some(notice),
+            crate::algorithm::Output::Send { .. } => None,
+        })
+    }
+
+    #[test]
+    fn what_a_leader_asked_under_an_earlier_term_tells_nothing_about_this_one() {
+        let [old, new] = [1, 4].map(|number| Term { number, by: NodeId(2) });
+        let ask = |term| {
+            let message = Message::Ask { term, number: 1, view: NodeSet::first(3), edition: 1 };
+            Input::Message { from: NodeId(2), stamp: Stamp(1), message }
+        };
+        let mut mandate = Mandate::in_group(Mode::Quorum, NodeSet::first(3));
+        told(&mut mandate, Input::Fact(Fact::Leader { leader: NodeId(2), term: new }));
+        assert_eq!(told(&mut mandate, ask(old)), None);
+        assert_eq!(told(&mut mandate, ask(new)), Some(Notice::LeaderChanged { leader: NodeId(2), term: new }));
     }
 }
