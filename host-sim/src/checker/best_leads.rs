@@ -2,7 +2,8 @@
 //!
 //! A leader that stayed in office over the last disturbance has the incumbent's margin, and where capacities are
 //! measured with noise everybody has: that margin is what keeps noise from changing leaders. So it has against a node
-//! that lost its records: that one was kept out of the election.
+//! that lost its records: that one was kept out of the election. And so it has where a leader needs a majority: it may have
+//! been elected, and settled, long before it was heard by enough to lead.
 
 use super::{Settled, SettledNode};
 use protocol::capacity::{Capacity, Standing};
@@ -34,7 +35,7 @@ fn allowance(settled: &Settled, leader: &SettledNode, standing: Standing) -> Sta
         let stretched = (f64::from(standing.capacity.get()) * stretch).ceil() as u16;
         let capacity = Capacity::new(stretched).max(standing.capacity.as_incumbent());
         Standing { capacity, ..standing }
-    } else if leader.incumbent {
+    } else if leader.incumbent || settled.quorum > 1 {
         standing.as_incumbent()
     } else {
         standing
@@ -56,6 +57,15 @@ mod tests {
         let mut settled = agreeing(4, 2);
         assert_eq!(check(&settled).collect::<Vec<_>>(), ["node 2 of capacity 102 leads, node 3 has 103"]);
         settled.nodes[2].incumbent = true;
+        assert_eq!(check(&settled).count(), 0);
+        settled.nodes[3].standing = settled.nodes[3].standing.map(|standing| standing.as_incumbent().as_incumbent());
+        assert_eq!(check(&settled).count(), 1, "far better than the margin");
+    }
+
+    #[test]
+    fn where_a_leader_needs_a_majority_it_may_have_settled_before_it_led() {
+        let mut settled = agreeing(4, 2);
+        settled.quorum = 3;
         assert_eq!(check(&settled).count(), 0);
         settled.nodes[3].standing = settled.nodes[3].standing.map(|standing| standing.as_incumbent().as_incumbent());
         assert_eq!(check(&settled).count(), 1, "far better than the margin");
