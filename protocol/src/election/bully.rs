@@ -30,10 +30,10 @@
 //! - A leader that is asked says that it leads, to whoever asked: it need not win again.
 //! - An election is not held at once when the leader is missed, but after a pause that is shorter for better members.
 
-use super::candidacy::Candidacy;
+use super::candidacy::{Candidacy, Contest};
 use super::reign::{Office, Reign, Word};
-use super::{Command, Election, Notice};
-use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
+use super::{Command, Notice};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::capacity::Standing;
 use crate::clock::Term;
 use crate::group::{NodeId, NodeSet};
@@ -95,7 +95,7 @@ enum Phase {
 /// The bully election of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bully {
-    own: Candidacy,
+    pub(super) own: Candidacy,
     phase: Phase,
     rules: Rules,
     /// Whether it has done what a member does that has just started.
@@ -245,21 +245,6 @@ impl Bully {
         }
     }
 
-    fn peers_down(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
-        let lost = self.own.reign.lose(cx, set, out);
-        match self.phase {
-            Phase::Resting { .. } if lost => self.phase = Phase::Resting { start: None },
-            Phase::Calling { term, asked, until } => {
-                let asked = asked.without(set);
-                self.phase = Phase::Calling { term, asked, until };
-                if asked.is_empty() && self.rules.manner == Manner::Letters {
-                    self.win(cx, term, out);
-                }
-            }
-            Phase::Resting { .. } | Phase::Waiting { .. } | Phase::Answering { .. } => {} // waits for no one of them
-        }
-    }
-
     fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
         let lost = self.own.timeout(cx, out);
         match self.phase {
@@ -306,6 +291,35 @@ impl Bully {
     }
 }
 
+impl Contest for Bully {
+    type Message = Message;
+
+    fn own(&mut self) -> &mut Candidacy {
+        &mut self.own
+    }
+
+    fn resting(&mut self) -> Option<&mut Option<Instant>> {
+        if let Phase::Resting { start } = &mut self.phase { Some(start) } else { None }
+    }
+
+    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
+        self.call(cx, out);
+    }
+
+    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
+        match self.phase {
+            Phase::Calling { term, asked, until } => {
+                let asked = asked.without(set);
+                self.phase = Phase::Calling { term, asked, until };
+                if asked.is_empty() && self.rules.manner == Manner::Letters {
+                    self.win(cx, term, out);
+                }
+            }
+            Phase::Resting { .. } | Phase::Waiting { .. } | Phase::Answering { .. } => {} // waits for no one of them
+        }
+    }
+}
+
 impl Algorithm for Bully {
     type Message = Message;
     type Command = Command;
@@ -333,15 +347,8 @@ impl Algorithm for Bully {
                 Message::Shout { term, caller } => self.hear_shout(cx, term, caller, out),
                 Message::Reign(word) => self.hear_word(cx, from, word, out),
             },
-            Input::Command(Command::Call) => {
-                if matches!(self.phase, Phase::Resting { .. }) {
-                    self.call(cx, out);
-                }
-            }
-            Input::Command(Command::Yield) => self.own.abstain(cx),
-            Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
-            Input::Fact(Fact::PeerDown(set)) => self.peers_down(cx, set, out),
-            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
+            Input::Command(command) => self.obey(cx, command, out),
+            Input::Fact(fact) => self.learn(cx, fact, out),
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);
@@ -360,19 +367,5 @@ impl Algorithm for Bully {
 impl Default for Bully {
     fn default() -> Self {
         Self::new(Rules::default())
-    }
-}
-
-impl Election for Bully {
-    fn resume(&mut self, number: u32) {
-        self.own.reign.resume(number);
-    }
-
-    fn number(&self) -> u32 {
-        self.own.reign.number()
-    }
-
-    fn leader(&self) -> Option<(NodeId, Term)> {
-        self.own.reign.office().map(|office| (office.leader.id, office.term))
     }
 }

@@ -4,9 +4,9 @@
 //! node would lead better than whoever does. Nor does what a node counts as: incumbents count for more, those that
 //! yielded not at all, and in an election that is not over yet everybody counts as when they entered it.
 
-use super::Notice;
 use super::reign::{Office, Reign, Word};
-use crate::algorithm::{Context, Outbox};
+use super::{Command, Notice};
+use crate::algorithm::{Context, Fact, Outbox};
 use crate::capacity::{Capacity, Standing};
 use crate::clock::Term;
 use crate::dice::within;
@@ -150,5 +150,49 @@ impl Candidacy {
     /// When [`Candidacy::timeout`] has something to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
         sooner(self.abstain, self.reign.deadline())
+    }
+}
+
+/// How every election in a group takes what the application asks and what the detector says.
+pub(super) trait Contest {
+    /// What its members say to each other.
+    type Message: From<Word>;
+
+    /// This node's part in all elections.
+    fn own(&mut self) -> &mut Candidacy;
+
+    /// When it starts an election, while it is in none.
+    fn resting(&mut self) -> Option<&mut Option<Instant>>;
+
+    /// Starts an election, whatever is known.
+    fn start(&mut self, cx: &Context<'_>, out: &mut Outbox<Self::Message, Notice>);
+
+    /// Whatever these members were given may be lost.
+    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Outbox<Self::Message, Notice>);
+
+    /// Does what the application asks.
+    fn obey(&mut self, cx: &Context<'_>, command: Command, out: &mut Outbox<Self::Message, Notice>) {
+        match command {
+            Command::Call if self.resting().is_some() => self.start(cx, out),
+            Command::Call => {} // one is on
+            Command::Yield => self.own().abstain(cx),
+        }
+    }
+
+    /// Takes in what an earlier stage concluded.
+    fn learn(&mut self, cx: &Context<'_>, fact: Fact, out: &mut Outbox<Self::Message, Notice>) {
+        match fact {
+            Fact::PeerUp(set) => self.own().reign.tell(cx, set),
+            Fact::PeerDown(set) => {
+                if self.own().reign.lose(cx, set, out)
+                    && let Some(start) = self.resting()
+                {
+                    *start = None; // whatever it was for, there is better reason now
+                }
+                self.peers_lost(cx, set, out);
+            }
+            Fact::PeerReset(set) => self.peers_lost(cx, set, out),
+            Fact::View | Fact::Leader { .. } | Fact::NoLeader => {} // conclusions of this stage and of later ones
+        }
     }
 }

@@ -30,11 +30,11 @@
 //!   round; otherwise the number would go round for ever.
 //! - A member whose successor fails passes the highest number it has seen on again; one that comes twice is dropped.
 
-use super::candidacy::{Call, Candidacy};
+use super::candidacy::{Call, Candidacy, Contest};
 use super::circle::{Circle, Direction, patience};
 use super::reign::{Office, Reign};
-use super::{Command, Election, Notice};
-use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
+use super::{Command, Notice};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::capacity::Standing;
 use crate::clock::Term;
 use crate::group::{NodeId, NodeSet};
@@ -56,7 +56,7 @@ enum Phase {
 /// The election of Chang and Roberts of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChangRoberts {
-    own: Candidacy,
+    pub(super) own: Candidacy,
     phase: Phase,
 }
 
@@ -67,13 +67,6 @@ impl ChangRoberts {
     #[must_use]
     pub const fn new() -> Self {
         Self { own: Candidacy::new(Reign::after_telling()), phase: Phase::Resting { start: None } }
-    }
-
-    /// Starts a round, whatever is known.
-    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let term = self.own.reign.new_term(cx.me);
-        let entry = self.own.join(cx, term);
-        self.pass(cx, entry, out);
     }
 
     /// Passes a number on, the highest seen in this round.
@@ -151,14 +144,6 @@ impl ChangRoberts {
         }
     }
 
-    /// Whatever these members were given may be lost.
-    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
-        match self.phase {
-            Phase::Participant { best, to, .. } if to.meets(set) => self.pass(cx, best, out),
-            Phase::Resting { .. } | Phase::Participant { .. } => {} // given nothing that still matters
-        }
-    }
-
     fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
         let lost = self.own.timeout(cx, out);
         match self.phase {
@@ -182,6 +167,31 @@ impl ChangRoberts {
     }
 }
 
+impl Contest for ChangRoberts {
+    type Message = Message;
+
+    fn own(&mut self) -> &mut Candidacy {
+        &mut self.own
+    }
+
+    fn resting(&mut self) -> Option<&mut Option<Instant>> {
+        if let Phase::Resting { start } = &mut self.phase { Some(start) } else { None }
+    }
+
+    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let term = self.own.reign.new_term(cx.me);
+        let entry = self.own.join(cx, term);
+        self.pass(cx, entry, out);
+    }
+
+    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
+        match self.phase {
+            Phase::Participant { best, to, .. } if to.meets(set) => self.pass(cx, best, out),
+            Phase::Resting { .. } | Phase::Participant { .. } => {} // given nothing that still matters
+        }
+    }
+}
+
 impl Algorithm for ChangRoberts {
     type Message = Message;
     type Command = Command;
@@ -200,23 +210,8 @@ impl Algorithm for ChangRoberts {
                     self.own.reign.hear(cx, cx.roster.set_of(from), word, self.own.joined(), out);
                 }
             },
-            Input::Command(Command::Call) => {
-                if matches!(self.phase, Phase::Resting { .. }) {
-                    self.start(cx, out);
-                }
-            }
-            Input::Command(Command::Yield) => self.own.abstain(cx),
-            Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
-            Input::Fact(Fact::PeerDown(set)) => {
-                if self.own.reign.lose(cx, set, out)
-                    && let Phase::Resting { start } = &mut self.phase
-                {
-                    *start = None;
-                }
-                self.peers_lost(cx, set, out);
-            }
-            Input::Fact(Fact::PeerReset(set)) => self.peers_lost(cx, set, out),
-            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
+            Input::Command(command) => self.obey(cx, command, out),
+            Input::Fact(fact) => self.learn(cx, fact, out),
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);
@@ -234,19 +229,5 @@ impl Algorithm for ChangRoberts {
 impl Default for ChangRoberts {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Election for ChangRoberts {
-    fn resume(&mut self, number: u32) {
-        self.own.reign.resume(number);
-    }
-
-    fn number(&self) -> u32 {
-        self.own.reign.number()
-    }
-
-    fn leader(&self) -> Option<(NodeId, Term)> {
-        self.own.reign.office().map(|office| (office.leader.id, office.term))
     }
 }

@@ -26,12 +26,12 @@
 //! - A member whose successor fails, or that would have to pass a number beyond the member it belongs to, starts a higher
 //!   round: it does not know what was lost. So does one that waits for too long.
 
-use super::candidacy::{Call, Candidacy};
+use super::candidacy::{Call, Candidacy, Contest};
 use super::circle::{Circle, Direction, patience};
 use super::podium::Podium;
 use super::reign::{Office, Reign};
-use super::{Command, Election, Notice};
-use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
+use super::{Command, Notice};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::capacity::Standing;
 use crate::clock::Term;
 use crate::group::{NodeId, NodeSet};
@@ -62,7 +62,7 @@ enum Size {
 /// The election of Le Lann of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lelann {
-    own: Candidacy,
+    pub(super) own: Candidacy,
     phase: Phase,
 }
 
@@ -73,12 +73,6 @@ impl Lelann {
     #[must_use]
     pub const fn new() -> Self {
         Self { own: Candidacy::new(Reign::after_telling()), phase: Phase::Resting { start: None } }
-    }
-
-    /// Starts a round, whatever is known.
-    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let term = self.own.reign.new_term(cx.me);
-        self.join(cx, term, true, out);
     }
 
     /// Takes part in a round: sends this member's number.
@@ -146,14 +140,6 @@ impl Lelann {
         self.own.hear_result(cx, NodeSet::EMPTY, Office { term, leader, second: podium.second, beat: 0 }, out);
     }
 
-    /// Whatever these members were given may be lost.
-    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
-        match self.phase {
-            Phase::Collecting { to, .. } if to.meets(set) => self.start(cx, out),
-            Phase::Resting { .. } | Phase::Collecting { .. } => {} // given nothing that still matters
-        }
-    }
-
     fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
         let lost = self.own.timeout(cx, out);
         match self.phase {
@@ -177,6 +163,30 @@ impl Lelann {
     }
 }
 
+impl Contest for Lelann {
+    type Message = Message;
+
+    fn own(&mut self) -> &mut Candidacy {
+        &mut self.own
+    }
+
+    fn resting(&mut self) -> Option<&mut Option<Instant>> {
+        if let Phase::Resting { start } = &mut self.phase { Some(start) } else { None }
+    }
+
+    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let term = self.own.reign.new_term(cx.me);
+        self.join(cx, term, true, out);
+    }
+
+    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
+        match self.phase {
+            Phase::Collecting { to, .. } if to.meets(set) => self.start(cx, out),
+            Phase::Resting { .. } | Phase::Collecting { .. } => {} // given nothing that still matters
+        }
+    }
+}
+
 impl Algorithm for Lelann {
     type Message = Message;
     type Command = Command;
@@ -194,23 +204,8 @@ impl Algorithm for Lelann {
                     self.own.reign.hear(cx, cx.roster.set_of(from), word, self.own.joined(), out);
                 }
             },
-            Input::Command(Command::Call) => {
-                if matches!(self.phase, Phase::Resting { .. }) {
-                    self.start(cx, out);
-                }
-            }
-            Input::Command(Command::Yield) => self.own.abstain(cx),
-            Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
-            Input::Fact(Fact::PeerDown(set)) => {
-                if self.own.reign.lose(cx, set, out)
-                    && let Phase::Resting { start } = &mut self.phase
-                {
-                    *start = None;
-                }
-                self.peers_lost(cx, set, out);
-            }
-            Input::Fact(Fact::PeerReset(set)) => self.peers_lost(cx, set, out),
-            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
+            Input::Command(command) => self.obey(cx, command, out),
+            Input::Fact(fact) => self.learn(cx, fact, out),
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);
@@ -228,19 +223,5 @@ impl Algorithm for Lelann {
 impl Default for Lelann {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Election for Lelann {
-    fn resume(&mut self, number: u32) {
-        self.own.reign.resume(number);
-    }
-
-    fn number(&self) -> u32 {
-        self.own.reign.number()
-    }
-
-    fn leader(&self) -> Option<(NodeId, Term)> {
-        self.own.reign.office().map(|office| (office.leader.id, office.term))
     }
 }

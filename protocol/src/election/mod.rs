@@ -80,3 +80,24 @@ pub trait Election: Algorithm<Message: wire::Message, Command = Command, Notice 
     /// Who leads, as far as this node knows.
     fn leader(&self) -> Option<(NodeId, Term)>;
 }
+
+/// What every election keeps in its [`candidacy`] is told alike.
+macro_rules! elections {
+    ($($name:ident)+) => {$(
+        impl Election for $name {
+            fn resume(&mut self, number: u32) {
+                self.own.reign.resume(number);
+            }
+
+            fn number(&self) -> u32 {
+                self.own.reign.number()
+            }
+
+            fn leader(&self) -> Option<(NodeId, Term)> {
+                self.own.reign.office().map(|office| (office.leader.id, office.term))
+            }
+        }
+    )+};
+}
+
+elections! { Bully ChangRoberts Lelann Ring Wireless WirelessFlat }

@@ -30,11 +30,11 @@
 //! - Nothing is passed beyond the member that started it. If that one is gone, whoever comes before it starts anew; a
 //!   result has been everywhere by then.
 
-use super::candidacy::{Call, Candidacy};
+use super::candidacy::{Call, Candidacy, Contest};
 use super::circle::{Circle, patience};
 use super::reign::{Office, Reign, Word};
-use super::{Command, Direction, Election, Notice};
-use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
+use super::{Command, Direction, Notice};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::capacity::Standing;
 use crate::clock::Term;
 use crate::dice::within;
@@ -86,7 +86,7 @@ enum Phase {
 /// The ring election of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
-    own: Candidacy,
+    pub(super) own: Candidacy,
     phase: Phase,
     rules: Rules,
     /// Who was in the ring when the last election ended.
@@ -137,13 +137,6 @@ impl Ring {
             (list.first, list.second)
         };
         List { term: list.term, members, first, second }
-    }
-
-    /// Starts an election, whatever is known.
-    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let term = self.own.reign.new_term(cx.me);
-        let list = self.join(cx, List { term, members: NodeSet::EMPTY, first: None, second: None });
-        self.pass(cx, list, out);
     }
 
     /// The next member that is up; `None` where this one does not know that far.
@@ -274,16 +267,6 @@ impl Ring {
         self.pass_to(cx, self.found, list, out);
     }
 
-    /// Whatever these members were given may be lost.
-    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
-        self.found = self.found.without(set);
-        match self.phase {
-            Phase::Waiting { list, to, .. } if to.meets(set) => self.pass(cx, list, out),
-            // Given nothing, or nothing that still matters.
-            Phase::Resting { .. } | Phase::Waiting { .. } | Phase::Seeking { .. } => {}
-        }
-    }
-
     fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
         let lost = self.own.timeout(cx, out);
         match self.phase {
@@ -322,6 +305,33 @@ impl Ring {
     }
 }
 
+impl Contest for Ring {
+    type Message = Message;
+
+    fn own(&mut self) -> &mut Candidacy {
+        &mut self.own
+    }
+
+    fn resting(&mut self) -> Option<&mut Option<Instant>> {
+        if let Phase::Resting { start } = &mut self.phase { Some(start) } else { None }
+    }
+
+    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let term = self.own.reign.new_term(cx.me);
+        let list = self.join(cx, List { term, members: NodeSet::EMPTY, first: None, second: None });
+        self.pass(cx, list, out);
+    }
+
+    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
+        self.found = self.found.without(set);
+        match self.phase {
+            Phase::Waiting { list, to, .. } if to.meets(set) => self.pass(cx, list, out),
+            // Given nothing, or nothing that still matters.
+            Phase::Resting { .. } | Phase::Waiting { .. } | Phase::Seeking { .. } => {}
+        }
+    }
+}
+
 impl Algorithm for Ring {
     type Message = Message;
     type Command = Command;
@@ -344,23 +354,8 @@ impl Algorithm for Ring {
                     self.own.reign.hear(cx, cx.roster.set_of(from), word, self.own.joined(), out);
                 }
             },
-            Input::Command(Command::Call) => {
-                if matches!(self.phase, Phase::Resting { .. }) {
-                    self.start(cx, out);
-                }
-            }
-            Input::Command(Command::Yield) => self.own.abstain(cx),
-            Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
-            Input::Fact(Fact::PeerDown(set)) => {
-                if self.own.reign.lose(cx, set, out)
-                    && let Phase::Resting { start } = &mut self.phase
-                {
-                    *start = None;
-                }
-                self.peers_lost(cx, set, out);
-            }
-            Input::Fact(Fact::PeerReset(set)) => self.peers_lost(cx, set, out),
-            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
+            Input::Command(command) => self.obey(cx, command, out),
+            Input::Fact(fact) => self.learn(cx, fact, out),
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);
@@ -378,19 +373,5 @@ impl Algorithm for Ring {
 impl Default for Ring {
     fn default() -> Self {
         Self::new(Rules::default())
-    }
-}
-
-impl Election for Ring {
-    fn resume(&mut self, number: u32) {
-        self.own.reign.resume(number);
-    }
-
-    fn number(&self) -> u32 {
-        self.own.reign.number()
-    }
-
-    fn leader(&self) -> Option<(NodeId, Term)> {
-        self.own.reign.office().map(|office| (office.leader.id, office.term))
     }
 }

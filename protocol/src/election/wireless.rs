@@ -34,7 +34,7 @@
 use super::candidacy::Candidacy;
 use super::podium::Podium;
 use super::reign::{Office, Reign, Word};
-use super::{Command, Election, Notice};
+use super::{Command, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::clock::Term;
 use crate::dice::within;
@@ -70,7 +70,7 @@ enum Phase {
 /// The wireless election of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wireless {
-    own: Candidacy,
+    pub(super) own: Candidacy,
     phase: Phase,
 }
 
@@ -343,19 +343,5 @@ impl Algorithm for Wireless {
             Phase::Gathering { patience, .. } | Phase::Reported { patience, .. } => Some(patience.at),
         };
         sooner(phase, self.own.deadline())
-    }
-}
-
-impl Election for Wireless {
-    fn resume(&mut self, number: u32) {
-        self.own.reign.resume(number);
-    }
-
-    fn number(&self) -> u32 {
-        self.own.reign.number()
-    }
-
-    fn leader(&self) -> Option<(NodeId, Term)> {
-        self.own.reign.office().map(|office| (office.leader.id, office.term))
     }
 }

@@ -23,7 +23,7 @@
 use super::candidacy::Candidacy;
 use super::podium::Podium;
 use super::reign::{Office, Reign, Word};
-use super::{Command, Election, Notice};
+use super::{Command, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::capacity::Standing;
 use crate::clock::Term;
@@ -101,7 +101,7 @@ enum Phase {
 /// The flat wireless election of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WirelessFlat {
-    own: Candidacy,
+    pub(super) own: Candidacy,
     phase: Phase,
 }
 
@@ -229,19 +229,5 @@ impl Algorithm for WirelessFlat {
             Phase::Answered { until, .. } | Phase::Collecting { until, .. } => Some(until),
         };
         sooner(phase, self.own.deadline())
-    }
-}
-
-impl Election for WirelessFlat {
-    fn resume(&mut self, number: u32) {
-        self.own.reign.resume(number);
-    }
-
-    fn number(&self) -> u32 {
-        self.own.reign.number()
-    }
-
-    fn leader(&self) -> Option<(NodeId, Term)> {
-        self.own.reign.office().map(|office| (office.leader.id, office.term))
     }
 }
