@@ -2,9 +2,8 @@
 
 mod common;
 
-use common::faults::{self, worth};
 use common::member::{Member, candidate, places, term};
-use common::{Net, complete, config, letters, line, lossy};
+use common::{Net, complete, config, letters};
 use protocol::dice::Dice;
 use protocol::election::chang_roberts::Message;
 use protocol::election::reign::Word;
@@ -217,30 +216,4 @@ fn e8_a_member_that_may_never_lead_passes_numbers_on_and_has_none() {
     assert_eq!(net.leader(), Some(NodeId(2)));
     // From 4 to 1 none yet, 1 to 2; then 2 all the way round, twice.
     assert_eq!(letters(&net, Kind::ChangRoberts), 2 + 2 * 4);
-}
-
-#[test]
-fn e9_with_30_percent_of_all_frames_lost_the_best_is_known_to_all() {
-    for seed in 0..50 {
-        let mut net = plain(8).with_fate(lossy(30, seed));
-        net.run_until(|net| net.leader() == Some(NodeId(8)));
-    }
-}
-
-#[test]
-fn e9_over_several_hops_the_ring_is_laid_over_a_line() {
-    for seed in 0..20 {
-        let mut net = Net::new(6, line, |index| (config(index), ChangRoberts::new(), NoMutex))
-            .in_group()
-            .worth(worth)
-            .with_fate(lossy(10, seed));
-        net.run_until(|net| net.leader() == Some(NodeId(6)));
-    }
-}
-
-#[test]
-fn e9_whatever_goes_wrong_the_best_is_known_to_all_in_the_end() {
-    for seed in 0..1_000 {
-        faults::afflict(seed, ChangRoberts::new);
-    }
 }

@@ -2,9 +2,8 @@
 
 mod common;
 
-use common::faults::{self, worth};
 use common::member::{Member, places};
-use common::{Net, complete, config, letters, line, lossy};
+use common::{Net, complete, config, letters};
 use protocol::capacity::Capacity;
 use protocol::election::lelann::{Message, Number};
 use protocol::election::{Command, Election, Lelann};
@@ -131,30 +130,4 @@ fn e8_a_member_that_may_never_lead_sends_a_number_that_cannot_win() {
     elect(&mut net, &[3]);
     assert_eq!(net.leader(), Some(NodeId(2)));
     assert_eq!(letters(&net, Kind::Lelann), 4 * 4);
-}
-
-#[test]
-fn e9_with_30_percent_of_all_frames_lost_the_best_is_known_to_all() {
-    for seed in 0..50 {
-        let mut net = room(8).with_fate(lossy(30, seed));
-        net.run_until(|net| net.leader() == Some(NodeId(8)));
-    }
-}
-
-#[test]
-fn e9_over_several_hops_the_ring_is_laid_over_a_line() {
-    for seed in 0..20 {
-        let mut net = Net::new(6, line, |index| (config(index), Lelann::new(), NoMutex))
-            .in_group()
-            .worth(worth)
-            .with_fate(lossy(10, seed));
-        net.run_until(|net| net.leader() == Some(NodeId(6)));
-    }
-}
-
-#[test]
-fn e9_whatever_goes_wrong_the_best_is_known_to_all_in_the_end() {
-    for seed in 0..1_000 {
-        faults::afflict(seed, Lelann::new);
-    }
 }

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::faults::{self, worth};
+use common::faults;
 use common::member::{Member, candidate, places, term};
-use common::{Net, complete, config, letters, line, lossy};
+use common::{Net, complete, config, letters};
 use protocol::election::ring::{List, Message, Outcome, Ring, Rules, Winner};
 use protocol::election::{Command, Direction};
 use protocol::mutex::NoMutex;
@@ -312,32 +312,6 @@ fn r1_a_member_that_crashes_with_the_list_in_its_hands_costs_time_only() {
             let best = if crashed == 5 { 5 } else { 6 };
             assert_eq!(net.leader(), Some(NodeId(best)), "{crashed} crashed after {millis} ms");
         }
-    }
-}
-
-#[test]
-fn e9_with_30_percent_of_all_frames_lost_the_best_is_known_to_all() {
-    for seed in 0..50 {
-        let mut net = room(8, Rules::default()).with_fate(lossy(30, seed));
-        net.run_until(|net| net.leader() == Some(NodeId(8)));
-    }
-}
-
-#[test]
-fn e9_over_several_hops_the_ring_is_laid_over_a_line() {
-    for seed in 0..20 {
-        let mut net = Net::new(6, line, |index| (config(index), Ring::default(), NoMutex))
-            .in_group()
-            .worth(worth)
-            .with_fate(lossy(10, seed));
-        net.run_until(|net| net.leader() == Some(NodeId(6)));
-    }
-}
-
-#[test]
-fn e9_whatever_goes_wrong_the_best_is_known_to_all_in_the_end() {
-    for seed in 0..1_000 {
-        faults::afflict(seed, Ring::default);
     }
 }
 

@@ -21,7 +21,7 @@ const PEACE: Span = Span::from_secs(60);
 
 /// Ten seconds or so in which nodes crash, come back, call elections at once and are cut in two, while up to 30 % of all
 /// frames are lost. Then only frames are lost, then nothing is. The best node that is up leads all that are.
-pub fn afflict<E: Election + 'static>(seed: u64, make: fn() -> E) {
+pub fn afflict<E: Election + 'static>(seed: u64, make: impl Fn() -> E + 'static) {
     let mut dice = Dice::new(seed);
     let mut draw = move |sides: u32| (dice.throw() % sides) as usize;
     let (count, spread) = (3 + draw(4), draw(3) == 0);
