@@ -29,9 +29,11 @@ use crate::clock::Term;
 use crate::config::{granted, usable};
 use crate::group::{NodeId, NodeSet};
 use crate::time::{Instant, sooner};
-use crate::wire::{self, Delivery, Kind};
 use core::convert::Infallible;
-use serde::{Deserialize, Serialize};
+
+mod message;
+
+pub use message::Message;
 
 /// What a leader needs besides having been elected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -42,60 +44,6 @@ pub enum Mode {
     Available,
     /// A majority of the group: never two leaders, and none where there is no majority.
     Quorum,
-}
-
-/// What members say about who may act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Message {
-    /// I was elected: promise to grant nobody else anything for a lease.
-    Ask {
-        /// Under which term.
-        term: Term,
-        /// The how many-th question under this term.
-        number: u32,
-        /// Who counts; nobody where the sender does not act yet.
-        view: NodeSet,
-        /// The how many-th view of this term.
-        edition: u16,
-    },
-    /// I promise.
-    Grant {
-        /// Which term it is about.
-        term: Term,
-        /// Which question.
-        number: u32,
-    },
-    /// I do not act any more: you are free.
-    Release {
-        /// Under which term it was.
-        term: Term,
-    },
-}
-
-impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Mandate
-    }
-
-    fn delivery(&self) -> Delivery {
-        Delivery::Latest
-    }
-
-    fn word(&self) -> &'static str {
-        match self {
-            Self::Ask { .. } => "ask",
-            Self::Grant { .. } => "grant",
-            Self::Release { .. } => "release",
-        }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Mandate { wire::decode(body) } else { None }
-    }
 }
 
 /// What the application is told about the leader.
@@ -237,36 +185,29 @@ impl Mandate {
         });
     }
 
-    /// The election named somebody, or nobody.
-    fn hear_election(&mut self, cx: &Context<'_>, elected: Option<(NodeId, Term)>, out: &mut Out) {
-        let before = self.elected;
-        self.elected = elected;
-        let mine = elected.filter(|&(leader, _)| leader == cx.me);
-        match (self.mode, mine) {
-            (Mode::Available, Some(_)) => self.office = Office::Free,
-            (Mode::Available, None) => self.office = Office::Out,
-            (Mode::Quorum, None) => self.step_down(cx, out),
-            (Mode::Quorum, Some((_, term))) => self.seek(cx, term, out),
-        }
-        match self.mode {
-            Mode::Available => self.tell(cx, elected, out),
-            // Who leads is told when it acts; that nobody does, or another should, at once.
-            Mode::Quorum if before.map(|(old, _)| old) != elected.map(|(new, _)| new) => self.tell(cx, None, out),
-            Mode::Quorum => {}
-        }
-    }
-
-    /// What a fact means to a node without a group: whoever was elected may act.
-    pub(crate) fn follow(&mut self, cx: &Context<'_>, fact: Fact, out: &mut Out) {
-        let elected = match fact {
-            Fact::Leader { leader, term } => Some((leader, term)),
-            Fact::NoLeader => None,
-            Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View => return, // of a group
-        };
+    /// The election named somebody, or nobody, and that is all there is to it.
+    pub(crate) fn follow(&mut self, cx: &Context<'_>, elected: Option<(NodeId, Term)>, out: &mut Out) {
         self.elected = elected;
         let mine = elected.is_some_and(|(leader, _)| leader == cx.me);
         self.office = if mine { Office::Free } else { Office::Out };
         self.tell(cx, elected, out);
+    }
+
+    /// The election named somebody, or nobody.
+    fn hear_election(&mut self, cx: &Context<'_>, elected: Option<(NodeId, Term)>, out: &mut Out) {
+        if self.mode == Mode::Available {
+            self.follow(cx, elected, out);
+            return;
+        }
+        let before = core::mem::replace(&mut self.elected, elected);
+        match elected.filter(|&(leader, _)| leader == cx.me) {
+            None => self.step_down(cx, out),
+            Some((_, term)) => self.seek(cx, term, out),
+        }
+        // Who leads is told when it acts; that nobody does, or another should, at once.
+        if before.map(|(old, _)| old) != elected.map(|(new, _)| new) {
+            self.tell(cx, None, out);
+        }
     }
 
     /// Leads no more, and frees those who promised.
@@ -457,53 +398,4 @@ impl Algorithm for Mandate {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock::Stamp;
-    use crate::config::Timing;
-    use crate::group::Roster;
-    use crate::time::Span;
-
-    /// What member 1 of three is told by `input`.
-    fn told(mandate: &mut Mandate, input: Input<Message, Infallible>) -> Option<Notice> {
-        let mut roster = Roster::<3>::new();
-        let [_, one, two] = [0, 1, 2].map(|id| roster.insert(NodeId(id)).unwrap());
-        let others = NodeSet::first(3).without(NodeSet::slot(one));
-        assert_eq!(two, 2);
-        let cx = Context {
-            now: Instant::ZERO.after(Span::from_secs(60)),
-            uptime: Span::from_secs(60),
-            me: NodeId(1),
-            standing: None,
-            roster: roster.view(),
-            peers: others,
-            up: others,
-            near: others,
-            better: NodeSet::EMPTY,
-            rival: None,
-            view: NodeSet::first(3),
-            stamp: Stamp(1),
-            random: 0,
-            timing: &Timing::RADIO,
-        };
-        let mut out = Outbox::new();
-        mandate.handle(&cx, input, &mut out);
-        out.into_iter().find_map(|output| match output {
-            crate::algorithm::Output::Notify(notice) => Some(notice),
-            crate::algorithm::Output::Send { .. } => None,
-        })
-    }
-
-    #[test]
-    fn what_a_leader_asked_under_an_earlier_term_tells_nothing_about_this_one() {
-        let [old, new] = [1, 4].map(|number| Term { number, by: NodeId(2) });
-        let ask = |term| {
-            let message = Message::Ask { term, number: 1, view: NodeSet::first(3), edition: 1 };
-            Input::Message { from: NodeId(2), stamp: Stamp(1), message }
-        };
-        let mut mandate = Mandate::in_group(Mode::Quorum, NodeSet::first(3));
-        told(&mut mandate, Input::Fact(Fact::Leader { leader: NodeId(2), term: new }));
-        assert_eq!(told(&mut mandate, ask(old)), None);
-        assert_eq!(told(&mut mandate, ask(new)), Some(Notice::LeaderChanged { leader: NodeId(2), term: new }));
-    }
-}
+mod tests;

@@ -21,84 +21,12 @@ use crate::capacity::Standing;
 use crate::clock::Term;
 use crate::group::{NodeId, NodeSet};
 use crate::time::{Instant, Span, sooner};
-use crate::wire::Delivery;
-use serde::{Deserialize, Serialize};
 
-/// How many beats make a leader an incumbent.
-pub const SETTLED: u32 = 8;
+mod office;
+mod spread;
 
-/// A leadership, as its news travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Office {
-    /// Under which term.
-    pub term: Term,
-    /// Who leads.
-    pub leader: Standing,
-    /// Who would lead instead: told with the announcement, kept by the leader.
-    pub second: Option<Standing>,
-    /// How often the leader has beaten; 0 is the announcement of its election.
-    pub beat: u32,
-}
-
-impl Office {
-    /// How this leader counts against a challenger.
-    fn bar(&self) -> Standing {
-        if self.beat >= SETTLED { self.leader.as_incumbent() } else { self.leader }
-    }
-}
-
-/// What nodes say about the leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Word {
-    /// An election ended.
-    Leader {
-        /// Which one: its index is the leader's term.
-        term: Term,
-        /// Who won.
-        leader: Standing,
-        /// Who would have won otherwise.
-        second: Option<Standing>,
-        /// How old the news are, in 1/255 of the lease.
-        age: u8,
-    },
-    /// The leader is alive.
-    Beat {
-        /// Its term.
-        term: Term,
-        /// Who it is.
-        leader: Standing,
-        /// The how many-th beat this is.
-        beat: u32,
-        /// How old the news are, in 1/255 of the lease.
-        age: u8,
-    },
-    /// Whoever leads here needs a term above this one.
-    Raise {
-        /// The highest term known.
-        term: Term,
-    },
-}
-
-impl Word {
-    /// How it travels: news are for everybody, and everybody passes them on.
-    #[must_use]
-    pub const fn delivery(&self) -> Delivery {
-        match self {
-            Self::Leader { .. } | Self::Beat { .. } => Delivery::Spread,
-            Self::Raise { .. } => Delivery::Near,
-        }
-    }
-
-    /// What it is, in a word.
-    #[must_use]
-    pub const fn word(&self) -> &'static str {
-        match self {
-            Self::Leader { .. } => "leader",
-            Self::Beat { .. } => "beat",
-            Self::Raise { .. } => "raise",
-        }
-    }
-}
+pub use office::{Office, SETTLED, Word};
+use spread::Spread;
 
 /// What this node believes about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,15 +52,6 @@ pub struct Reign {
     demand: Term,
     /// Whether elections tell everybody themselves who won, so that only beats need to be spread.
     told: bool,
-}
-
-/// How far the current news have spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Spread {
-    /// Everybody here has them, or was told often enough.
-    Done,
-    /// Listening for the neighbours to pass them on. `told` have; the others are told again at `at`, `left` times.
-    Listening { told: NodeSet, left: u8, at: Instant },
 }
 
 impl Reign {
@@ -407,56 +326,6 @@ impl Reign {
         changed
     }
 
-    /// Says the current news, which `told` have, and listens for them to be passed on.
-    fn say<M: From<Word>>(&mut self, cx: &Context<'_>, told: NodeSet, left: u8, out: &mut Outbox<M, Notice>) {
-        if let Some(word) = self.word(cx) {
-            out.send(cx.peers, word.into());
-        }
-        self.spread = match left {
-            0 => Spread::Done,
-            left => Spread::Listening { told, left, at: cx.now.after(Self::pause(cx)) },
-        };
-    }
-
-    /// How long the neighbours may take to pass news on.
-    fn pause(cx: &Context<'_>) -> Span {
-        cx.timing.repeat.plus(cx.timing.crowd(cx.near.len()))
-    }
-
-    /// Neighbours have shown that they have the current news.
-    fn heard_from(&mut self, set: NodeSet) {
-        if let Spread::Listening { told, .. } = &mut self.spread {
-            *told = told.with(set);
-        }
-    }
-
-    /// The current news in words.
-    fn word(&self, cx: &Context<'_>) -> Option<Word> {
-        let (office, age) = match &self.belief {
-            Belief::Vacant { .. } => return None,
-            Belief::Leading { office, .. } => (office, 0),
-            Belief::Following { office, until, .. } => (office, age(cx, *until)),
-        };
-        let Office { term, leader, second, beat } = *office;
-        Some(if beat == 0 {
-            Word::Leader { term, leader, second, age }
-        } else {
-            Word::Beat { term, leader, beat, age }
-        })
-    }
-
-    /// Somebody in `set` does not have the news: says them again soon.
-    pub fn tell(&mut self, cx: &Context<'_>, set: NodeSet) {
-        match &mut self.spread {
-            Spread::Listening { told, .. } => *told = told.without(set),
-            Spread::Done if matches!(self.belief, Belief::Vacant { .. }) => {}
-            Spread::Done => {
-                let told = cx.near.without(set);
-                self.spread = Spread::Listening { told, left: 1, at: cx.now.after(Self::pause(cx)) };
-            }
-        }
-    }
-
     /// Links to `set` are gone.
     pub fn forget(&mut self, set: NodeSet) {
         if let Spread::Listening { told, .. } = &mut self.spread {
@@ -518,14 +387,4 @@ impl Default for Reign {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// How old news are that are good until `until`, in 1/255 of the lease.
-///
-/// Rounded down: a hop takes less than a 255th, and rounding up would age news by the hops they took.
-fn age(cx: &Context<'_>, until: Instant) -> u8 {
-    let lease = cx.timing.lease();
-    let spent = u64::from(lease.minus(until.since(cx.now)).as_micros()).saturating_mul(u64::from(u8::MAX));
-    let share = spent.checked_div(u64::from(lease.as_micros())).unwrap_or(0);
-    u8::try_from(share).unwrap_or(u8::MAX)
 }

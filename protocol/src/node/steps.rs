@@ -149,13 +149,20 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         let scope = self.mandate_scope();
         let cx = context!(self, now, scope);
         let (peers, stamp, view) = (cx.peers, cx.stamp, cx.view);
-        match input {
-            algorithm::Input::Fact(fact) if !Self::GROUPED => self.mandate.follow(&cx, fact, &mut out),
-            input if Self::GROUPED => self.mandate.handle(&cx, input, &mut out),
-            algorithm::Input::Message { .. }
-            | algorithm::Input::Command(_)
-            | algorithm::Input::Fact(_)
-            | algorithm::Input::Timeout => {} // a node without a group asks nobody for a mandate
+        match (Self::GROUPED, input) {
+            (true, input) => self.mandate.handle(&cx, input, &mut out),
+            // A node without a group asks nobody for a mandate.
+            (false, algorithm::Input::Fact(Fact::Leader { leader, term })) => {
+                self.mandate.follow(&cx, Some((leader, term)), &mut out);
+            }
+            (false, algorithm::Input::Fact(Fact::NoLeader)) => self.mandate.follow(&cx, None, &mut out),
+            (
+                false,
+                algorithm::Input::Message { .. }
+                | algorithm::Input::Command(_)
+                | algorithm::Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View)
+                | algorithm::Input::Timeout,
+            ) => {} // of a group
         }
         self.check(out.overflowed(), Halt::Outbox);
         let mut facts = Facts::new();
