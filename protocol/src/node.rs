@@ -141,6 +141,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             halted: None,
         };
         node.election.resume(records.term);
+        node.mutex.resume(records.stamp);
         Ok(node)
     }
 
@@ -349,6 +350,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
 
     /// Reserves what the last step used of terms and stamps.
     fn cover(&mut self) {
+        self.clock.hear(self.mutex.floor());
         let covered = self.records.covering(self.election.number(), self.clock.reading());
         self.unsaved |= covered != self.records;
         self.records = covered;

@@ -4,6 +4,8 @@
 //! [`Span`] is a length of at most 71 minutes. All arithmetic saturates: a deadline past the end of time is the end
 //! of time, which no host lives to see.
 
+use serde::{Deserialize, Serialize};
+
 /// A moment, in microseconds since the host's zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -45,7 +47,7 @@ impl Instant {
 }
 
 /// A length of time, in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Span(u32);
 

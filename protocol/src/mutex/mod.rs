@@ -9,11 +9,14 @@
 //! [`NoMutex`] is a node without any lock.
 
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
+use crate::clock::Stamp;
 use crate::time::{Instant, Span};
 use crate::wire::{self, Silence};
 
+pub mod claims;
 mod fence;
 
+pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +46,8 @@ impl LockId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Command {
-    /// Grant me the lock, however long it takes, for `lease` from when it was asked for.
+    /// Grant me the lock, however long it takes, for `lease`: counted by the holder from the latest moment at which it
+    /// surely was not granted yet, so that a slow grant is a short one.
     Acquire {
         /// Which.
         lock: LockId,
@@ -171,6 +175,14 @@ pub enum Refusal {
 pub trait Mutex: Algorithm<Message: wire::Message, Command = Command, Notice = Notice> {
     /// The fence under which this node holds `lock` at `now`: to be asked before every use of the shared thing.
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence>;
+
+    /// Goes on after a reboot: nothing above `stamp` was agreed to before it. Nothing to do where fences come from terms.
+    fn resume(&mut self, _stamp: Stamp) {}
+
+    /// The highest number this lock has agreed to: a reboot must not fall behind it.
+    fn floor(&self) -> Stamp {
+        Stamp(0)
+    }
 }
 
 /// No lock at all.

@@ -197,7 +197,11 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         let scope = self.mutex.scope();
         let cx = context!(self, now, scope);
         let (peers, stamp) = (cx.peers, cx.stamp);
+        let asked = matches!(input, algorithm::Input::Command(_));
         self.mutex.handle(&cx, input, &mut out);
+        if asked {
+            self.clock.hear(stamp); // it names the request, whether or not anybody is told of it
+        }
         self.check(out.overflowed(), Halt::Outbox);
         for output in out.outputs() {
             match output {
