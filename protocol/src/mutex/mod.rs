@@ -15,9 +15,12 @@ use crate::wire::{self, Silence};
 
 pub mod claims;
 mod fence;
+pub mod keeper;
+pub mod token_ring;
 
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
+pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
 
 /// A lock's name, as it travels.
