@@ -13,9 +13,13 @@ use crate::clock::Stamp;
 use crate::time::{Instant, Span};
 use crate::wire::{self, Silence};
 
+mod any;
+pub mod central;
 pub mod claims;
 mod fence;
 
+pub use any::{AnyMessage, AnyMutex};
+pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
 use serde::{Deserialize, Serialize};
@@ -162,7 +166,7 @@ pub enum Notice {
 }
 
 /// Why a command was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Refusal {
     /// This node has asked for it already, or holds it: a lock is not entered twice.
