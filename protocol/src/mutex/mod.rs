@@ -16,6 +16,7 @@ use crate::wire::{self, Silence};
 mod any;
 pub mod central;
 pub mod claims;
+pub mod docket;
 mod fence;
 
 pub use any::{AnyMessage, AnyMutex};
@@ -43,6 +44,18 @@ impl LockId {
             rest = tail;
         }
         Self(hash)
+    }
+
+    /// The lock of this number.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
     }
 }
 
@@ -173,6 +186,35 @@ pub enum Refusal {
     Outside,
     /// This node has no locks.
     NoLocks,
+}
+
+impl Refusal {
+    /// Every reason there is.
+    pub const ALL: [Self; 8] = [
+        Self::Reentry,
+        Self::Busy,
+        Self::Full,
+        Self::NotHeld,
+        Self::Lease,
+        Self::Cancelled,
+        Self::Outside,
+        Self::NoLocks,
+    ];
+
+    /// It in a few words, for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Reentry => "it was asked for already",
+            Self::Busy => "somebody else holds it",
+            Self::Full => "there is no room for another",
+            Self::NotHeld => "it is not held",
+            Self::Lease => "no lease is that long, or that short",
+            Self::Cancelled => "it is not wanted any more",
+            Self::Outside => "this node does not count at present",
+            Self::NoLocks => "this node has no locks",
+        }
+    }
 }
 
 /// An algorithm that locks.
