@@ -8,7 +8,7 @@ use protocol::clock::Term;
 use protocol::election::{AnyElection, Command};
 use protocol::group::SLOTS_MAX;
 use protocol::mandate;
-use protocol::mutex::{self, Fence, LockId, Mutex, NoMutex};
+use protocol::mutex::{self, AnyMutex, Fence, LockId, Mutex, NoMutex};
 use protocol::node::{Boot, Counters, Halt, Input, Notice};
 use protocol::records::Records;
 use protocol::wire::Key;
@@ -24,20 +24,19 @@ pub const NEIGHBOURS_MAX: usize = 32;
 pub const MEMBERS_MAX: usize = SLOTS_MAX;
 
 /// The words for the locks a scenario can choose.
-pub const MUTEXES: &[&str] = &["none"];
+pub const MUTEXES: &[&str] = AnyMutex::NAMES;
 
 /// How many it has room for as a member of a group with locks.
 pub const LOCKERS_MAX: usize = 16;
 
 /// One node.
-#[derive(Clone, Debug)]
 pub struct Peer<const ROOM: usize = NEIGHBOURS_MAX, L: Mutex = NoMutex>(Node<AnyElection, L, ROOM>);
 
 /// A node with room for the largest group.
 pub type Member = Peer<MEMBERS_MAX>;
 
 /// A node that locks.
-pub type Locker = Peer<LOCKERS_MAX, NoMutex>;
+pub type Locker = Peer<LOCKERS_MAX, AnyMutex>;
 
 /// A lock that a scenario can choose.
 pub trait Chosen: Mutex + Clone {
@@ -48,6 +47,13 @@ pub trait Chosen: Mutex + Clone {
 impl Chosen for NoMutex {
     fn chosen(_: &Scenario) -> Self {
         Self
+    }
+}
+
+impl Chosen for AnyMutex {
+    fn chosen(scenario: &Scenario) -> Self {
+        let name = scenario.locks.as_ref().map_or(MUTEXES[0], |locks| &locks.mutex);
+        Self::by_name(name).expect("a scenario names a lock there is")
     }
 }
 

@@ -16,6 +16,7 @@ use crate::wire::{self, Silence};
 mod any;
 pub mod central;
 pub mod claims;
+pub mod docket;
 mod fence;
 
 pub use any::{AnyMessage, AnyMutex};

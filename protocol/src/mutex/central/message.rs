@@ -87,6 +87,8 @@ pub enum Message {
         term: Term,
         /// Which.
         holds: [Option<LockId>; LOCKS_MAX],
+        /// Whether that is all: one that has just started may have been granted more before.
+        all: bool,
     },
 }
 
