@@ -36,6 +36,14 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
         }
     }
 
+    fn about(&self) -> u32 {
+        match self {
+            Self::Election(message) => message.about(),
+            Self::Mandate(message) => message.about(),
+            Self::Mutex(message) => message.about(),
+        }
+    }
+
     fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
         match self {
             Self::Election(message) => message.encode(buffer),
