@@ -155,6 +155,9 @@ pub enum Fact {
     },
     /// The group has no leader.
     NoLeader,
+    /// The leader's news come from this member, which hears them sooner: all members together are a tree with the leader
+    /// as its root, give or take a beat.
+    Parent(NodeId),
 }
 
 /// What a step asks for.

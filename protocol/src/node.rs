@@ -89,6 +89,8 @@ pub struct Node<E: Election, M: Mutex, const N: usize> {
     link: Link<Payload<E::Message, M::Message>>,
     detector: Detector<N>,
     election: E,
+    /// The member the leader's news come from.
+    parent: Option<NodeId>,
     mandate: Mandate,
     mutex: M,
     notices: Deque<Notice, NOTICES_MAX>,
@@ -134,6 +136,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             link: Link::new(),
             detector,
             election,
+            parent: None,
             mandate: Mandate::new(config.mode),
             mutex,
             notices: Deque::new(),

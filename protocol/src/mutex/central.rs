@@ -313,7 +313,7 @@ impl Central {
             (Fact::PeerDown(set), Role::Server { docket, .. }) => docket.forget_waiting(cx, set),
             (Fact::PeerReset(set), Role::Server { docket, .. }) => docket.reset(cx, set),
             // A server that started anew will lead under a new term, if at all. The group is asked, not the view.
-            (Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View, _) => {}
+            (Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View | Fact::Parent(_), _) => {}
         }
     }
 

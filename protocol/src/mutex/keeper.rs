@@ -140,7 +140,7 @@ impl Keeper {
                 }
             }
             Fact::PeerDown(set) | Fact::PeerReset(set) => self.lose(cx, set),
-            Fact::View => {}
+            Fact::View | Fact::Parent(_) => {} // the ring is that of the moment, and knows no tree
         }
     }
 
