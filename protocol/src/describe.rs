@@ -9,6 +9,8 @@ pub fn describe(key: &Key, frame: &[u8]) -> Option<&'static str> {
     let packet = open(key, frame).ok()?;
     match packet.kind.stage() {
         Stage::Election => AnyMessage::decode(packet.kind, packet.body).map(|said| said.word()),
-        Stage::Neighbours | Stage::Link | Stage::Detector | Stage::Mandate | Stage::Mutex => Some(packet.kind.name()),
+        Stage::Neighbours | Stage::Link | Stage::Detector | Stage::Mandate | Stage::Mutex | Stage::Upper => {
+            Some(packet.kind.name())
+        }
     }
 }
