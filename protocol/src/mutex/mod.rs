@@ -25,8 +25,8 @@ pub use any::{AnyMessage, AnyMutex};
 pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
-pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
+pub use token_ring::TokenRing;
 
 /// A lock's name, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
