@@ -302,7 +302,8 @@ fn digest(what: &What) -> (u64, u64, u64) {
 
 /// The same of what is done about a lock; the second word has room for another byte.
 fn deed_digest(deed: &Deed) -> (u64, u64, u64) {
-    let word = |fence: &Fence| mix(fence.count.0 ^ mix(u64::from(fence.term.number) << 32 | u64::from(fence.term.by.0)));
+    let word =
+        |fence: &Fence| mix(fence.count.0 ^ mix(u64::from(fence.term.number) << 32 | u64::from(fence.term.by.0)));
     match deed {
         Deed::Asks { trying } => (0, u64::from(*trying), 0),
         Deed::Renews => (1, 0, 0),
