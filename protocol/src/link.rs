@@ -9,9 +9,11 @@
 //!
 //! # Limits
 //! [`QUEUE_MAX`] messages wait at a time, [`RELAYS_MAX`] of other nodes. A near message that finds no room, or whose
-//! room a letter needs, is dropped: it was no promise. A letter that finds none stops the node if it was one. So that
-//! answers find room, a node takes no letter in while there is room for fewer than [`ANSWERS_MAX`] of its own: the
-//! writer gets no receipt and comes again.
+//! room a letter needs, is dropped: it was no promise. So that answers find room, a node takes no letter in while there is
+//! room for fewer than [`ANSWERS_MAX`] of its own: the writer gets no receipt and comes again. Nodes that all wait for
+//! each other's receipts like this would wait for ever; so one whose letters stay unanswered for [`STUCK_ROUNDS`] takes
+//! letters in all the same. If there is no room at all then, whoever has left a letter unanswered for longest is given up
+//! for it. Where that is nobody, a letter that was promised stops the node.
 //!
 //! A letter is given up after some rounds, or when its reader is suspected to be down ([`Link::forget`]): a letter to
 //! somebody who is gone must not fill the queue. Whoever wrote it is told who was given up, not what was lost.
@@ -44,6 +46,9 @@ pub const LETTER_MAX: usize = FRAME_MAX - 64;
 const NEAR_ROUNDS: u8 = 6;
 /// How often a letter to a member of the group is tried: it is for the detector to give up first.
 const MEMBER_ROUNDS: u8 = 10;
+/// After how many rounds without a receipt a node thinks that others may be waiting for it as it waits for them.
+const STUCK_ROUNDS: u8 = 4;
+const _: () = assert!(STUCK_ROUNDS < MEMBER_ROUNDS, "it must try that before it gives anybody up");
 /// How often the pause between two attempts doubles.
 const DOUBLINGS_MAX: u8 = 5;
 
@@ -178,11 +183,24 @@ impl<P: Message> Link<P> {
                 (now, Some(Post { number: self.number, stamp, unsent: to, rounds: 0, attempts: 0 }))
             }
         };
-        if letter.is_some() && self.queue.is_full() {
-            let no_promise = self.queue.iter().position(|old| old.letter.is_none()).ok_or(Full)?;
-            self.queue.remove(no_promise);
+        if delivery == Delivery::Reliable && self.queue.is_full() {
+            self.make_room()?;
         }
         self.queue.push(Posted { message, scope, to, due, letter }).map_err(|_| Full)
+    }
+
+    /// Takes out what was no promise, or what was tried in vain for longest.
+    fn make_room(&mut self) -> Result<(), Full> {
+        let no_promise = |old: &Posted<P>| old.message.delivery() != Delivery::Reliable;
+        let hopeless = |old: &&Posted<P>| old.scope == Scope::Group && old.rounds() >= STUCK_ROUNDS;
+        let most = self.queue.iter().filter(hopeless).map(Posted::rounds).max();
+        let in_vain = |old: &Posted<P>| old.scope == Scope::Group && Some(old.rounds()) == most;
+        let at = self.queue.iter().position(no_promise).or_else(|| self.queue.iter().position(in_vain)).ok_or(Full)?;
+        let Posted { message, to, .. } = self.queue.remove(at);
+        if message.delivery() == Delivery::Reliable {
+            self.lost = self.lost.with(to);
+        }
+        Ok(())
     }
 
     /// Takes out what a newer message makes pointless.
@@ -254,7 +272,7 @@ impl<P: Message> Link<P> {
     /// Whether there is room for the answers to one more letter.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.letters() <= QUEUE_MAX - ANSWERS_MAX
+        self.letters() <= QUEUE_MAX - ANSWERS_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
     }
 
     /// How many own letters wait to be acknowledged.
@@ -370,6 +388,11 @@ impl<P> Posted<P> {
             }
         }
         self.to = self.to.without(set);
+    }
+
+    /// How many rounds it was tried.
+    fn rounds(&self) -> u8 {
+        self.letter.map_or(0, |post| post.rounds)
     }
 
     /// Whether its time will come: a letter that was not sent in this round waits for another letter instead.
