@@ -18,11 +18,14 @@ pub mod central;
 pub mod claims;
 pub mod docket;
 mod fence;
+pub mod keeper;
+pub mod token_ring;
 
 pub use any::{AnyMessage, AnyMutex};
 pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
+pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
 
 /// A lock's name, as it travels.
