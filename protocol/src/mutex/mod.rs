@@ -14,10 +14,15 @@ use crate::time::{Instant, Span};
 use crate::wire::{self, Silence};
 
 pub mod claims;
+pub mod consent;
 mod fence;
+pub mod lamport;
+pub mod ricart_agrawala;
 
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
+pub use lamport::Lamport;
+pub use ricart_agrawala::RicartAgrawala;
 use serde::{Deserialize, Serialize};
 
 /// A lock's name, as it travels.
