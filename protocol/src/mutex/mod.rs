@@ -16,15 +16,20 @@ use crate::wire::{self, Silence};
 mod any;
 pub mod central;
 pub mod claims;
+pub mod consent;
 pub mod docket;
-mod fence;
 pub mod keeper;
+pub mod lamport;
+mod fence;
+pub mod ricart_agrawala;
 pub mod token_ring;
 
 pub use any::{AnyMessage, AnyMutex};
 pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
+pub use lamport::Lamport;
+pub use ricart_agrawala::RicartAgrawala;
 pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
 
