@@ -10,14 +10,19 @@
 
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::clock::Stamp;
+use crate::group::NodeSet;
 use crate::time::{Instant, Span};
 use crate::wire::{self, Silence};
 
 pub mod claims;
 mod fence;
+pub mod maekawa;
+mod numbers;
+mod post;
 
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
+pub use maekawa::Maekawa;
 use serde::{Deserialize, Serialize};
 
 /// A lock's name, as it travels.
@@ -175,6 +180,11 @@ pub enum Refusal {
 pub trait Mutex: Algorithm<Message: wire::Message, Command = Command, Notice = Notice> {
     /// The fence under which this node holds `lock` at `now`: to be asked before every use of the shared thing.
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence>;
+
+    /// Whether it can work in a group of these: asked when the group is built.
+    fn suits(&self, _group: NodeSet) -> bool {
+        true
+    }
 
     /// Goes on after a reboot: nothing above `stamp` was agreed to before it. Nothing to do where fences come from terms.
     fn resume(&mut self, _stamp: Stamp) {}
