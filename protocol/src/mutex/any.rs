@@ -1,6 +1,9 @@
 //! The lock as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
-use super::{Central, Command, Fence, LockId, Mutex, Notice, central};
+use super::{
+    Central, Command, Fence, Lamport, LockId, Maekawa, Mutex, Notice, RicartAgrawala, TokenRing, central, lamport, maekawa,
+    ricart_agrawala, token_ring,
+};
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Stamp;
 use crate::time::Instant;
@@ -117,4 +120,8 @@ macro_rules! any {
 
 any! {
     Central in central: "The central lock server.",
+    TokenRing in token_ring: "The token ring.",
+    Lamport in lamport: "The lock of Lamport.",
+    RicartAgrawala in ricart_agrawala: "The lock of Ricart and Agrawala.",
+    Maekawa in maekawa: "The lock of Maekawa.",
 }

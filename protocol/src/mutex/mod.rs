@@ -10,6 +10,7 @@
 
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::clock::Stamp;
+use crate::group::NodeSet;
 use crate::time::{Instant, Span};
 use crate::wire::{self, Silence};
 
@@ -18,9 +19,12 @@ pub mod central;
 pub mod claims;
 pub mod consent;
 pub mod docket;
+mod fence;
 pub mod keeper;
 pub mod lamport;
-mod fence;
+pub mod maekawa;
+mod numbers;
+mod post;
 pub mod ricart_agrawala;
 pub mod token_ring;
 
@@ -29,6 +33,7 @@ pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
 pub use lamport::Lamport;
+pub use maekawa::Maekawa;
 pub use ricart_agrawala::RicartAgrawala;
 pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
@@ -229,6 +234,11 @@ impl Refusal {
 pub trait Mutex: Algorithm<Message: wire::Message, Command = Command, Notice = Notice> {
     /// The fence under which this node holds `lock` at `now`: to be asked before every use of the shared thing.
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence>;
+
+    /// Whether it can work in a group of these: asked when the group is built.
+    fn suits(&self, _group: NodeSet) -> bool {
+        true
+    }
 
     /// Goes on after a reboot: nothing above `stamp` was agreed to before it. Nothing to do where fences come from terms.
     fn resume(&mut self, _stamp: Stamp) {}

@@ -1,0 +1,185 @@
+//! One request of this node, and the votes it has.
+
+use super::sets::VOTERS_MAX;
+use crate::clock::Stamp;
+use crate::config::usable;
+use crate::group::NodeSet;
+use crate::mutex::LockId;
+use crate::mutex::claims::Claim;
+use crate::time::{Instant, Span};
+use core::cmp::Ordering;
+use heapless::Vec;
+
+/// A request of this node and whom it was put to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Ballot {
+    pub(super) lock: LockId,
+    pub(super) request: Stamp,
+    /// The voting set.
+    pub(super) set: NodeSet,
+    pub(super) phase: Phase,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Phase {
+    Asking(Asking),
+    Holding {
+        /// Who has agreed to the renewal that was asked for.
+        renewed: NodeSet,
+        /// When the others are asked once more.
+        again: Option<Instant>,
+    },
+}
+
+/// A request that waits for votes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Asking {
+    /// Whose votes it has.
+    pub(super) given: NodeSet,
+    /// Who put others before it, or got its vote back.
+    pub(super) failed: NodeSet,
+    /// Who wants its vote back.
+    pub(super) inquired: NodeSet,
+    /// The highest number proposed, and who has agreed to it.
+    pub(super) number: Stamp,
+    pub(super) agreed: NodeSet,
+    /// Until when the votes are good.
+    until: Instant,
+    /// When those that were given should be asked for anew.
+    pub(super) stale: Instant,
+    /// Who has yet to be asked.
+    pub(super) owed: NodeSet,
+    /// Whether somebody went or came back since it was last looked at.
+    pub(super) doubtful: bool,
+    turns: Turns,
+}
+
+/// A vote that has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given {
+    pub(super) from: NodeSet,
+    pub(super) number: Stamp,
+    pub(super) waited: Span,
+}
+
+impl Ballot {
+    pub(super) fn new(claim: &Claim, set: NodeSet) -> Self {
+        let asking = Asking {
+            given: NodeSet::EMPTY,
+            failed: NodeSet::EMPTY,
+            inquired: NodeSet::EMPTY,
+            number: claim.request,
+            agreed: NodeSet::EMPTY,
+            until: NEVER,
+            stale: NEVER,
+            owed: set,
+            doubtful: false,
+            turns: Turns::default(),
+        };
+        Self { lock: claim.lock, request: claim.request, set, phase: Phase::Asking(asking) }
+    }
+
+    /// When something is to be done about it.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.phase {
+            Phase::Asking(asking) if asking.doubtful => Some(Instant::ZERO),
+            Phase::Asking(asking) => Some(asking.stale).filter(|_| !asking.given.is_empty()),
+            Phase::Holding { again, .. } => *again,
+        }
+    }
+}
+
+/// No vote is good for longer.
+const NEVER: Instant = Instant::from_micros(u64::MAX);
+
+impl Asking {
+    /// Takes a vote in.
+    pub(super) fn take(&mut self, claim: &Claim, vote: Given) {
+        let Given { from, number, waited } = vote;
+        self.given = self.given.with(from);
+        self.failed = self.failed.without(from);
+        // It was given no sooner than this: the request had been there for so long, and had not left here before.
+        let given = claim.asked.after(usable(waited));
+        self.until = self.until.min(given.after(usable(claim.lease)));
+        self.stale = self.until.before(claim.lease.share(1, 4));
+        match number.cmp(&self.number) {
+            Ordering::Greater => (self.number, self.agreed) = (number, from),
+            Ordering::Equal => self.agreed = self.agreed.with(from),
+            Ordering::Less => self.agreed = self.agreed.without(from),
+        }
+    }
+
+    /// Until when the votes are good.
+    pub(super) const fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// The votes to be given back: those asked for, while another voter puts somebody else first.
+    pub(super) fn to_yield(&self) -> NodeSet {
+        if self.failed.is_empty() { NodeSet::EMPTY } else { self.inquired.and(self.given) }
+    }
+
+    /// Gives these votes back. `None` where turns have run out.
+    pub(super) fn give_back(&mut self, set: NodeSet) -> Option<u16> {
+        self.given = self.given.without(set);
+        self.agreed = self.agreed.without(set);
+        self.inquired = self.inquired.without(set);
+        self.failed = self.failed.with(set);
+        self.turns.next(set)
+    }
+
+    /// Holds no vote for given any more: all are to be asked for anew.
+    pub(super) fn refresh(&mut self) {
+        self.owed = self.owed.with(self.given);
+        self.inquired = self.inquired.without(self.given);
+        (self.given, self.until, self.stale) = (NodeSet::EMPTY, NEVER, NEVER);
+    }
+
+    /// Asks only these from now on.
+    pub(super) fn turn_to(&mut self, set: NodeSet) {
+        self.owed = self.owed.with(set.without(self.given)).and(set);
+        for kept in [&mut self.given, &mut self.failed, &mut self.inquired, &mut self.agreed] {
+            *kept = kept.and(set);
+        }
+        self.turns.keep(set);
+    }
+
+    /// Whom to ask now, of those who are up, and in which turn. `None` where turns have run out.
+    pub(super) fn ask(&mut self, up: NodeSet) -> Option<(NodeSet, u16)> {
+        let to = self.owed.and(up);
+        self.owed = self.owed.without(to);
+        Some((to, self.turns.next(to)?))
+    }
+
+    /// Whether `turn` is the one in which `slot` was last asked.
+    pub(super) fn is_turn(&self, slot: usize, turn: u16) -> bool {
+        self.turns.get(slot) == Some(turn)
+    }
+}
+
+/// In which turn each voter was last asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Turns {
+    last: u16,
+    seats: Vec<(u8, u16), VOTERS_MAX>,
+}
+
+impl Turns {
+    fn get(&self, slot: usize) -> Option<u16> {
+        self.seats.iter().find(|(seat, _)| usize::from(*seat) == slot).map(|&(_, turn)| turn)
+    }
+
+    /// A turn of which these were never asked.
+    fn next(&mut self, set: NodeSet) -> Option<u16> {
+        self.last = self.last.checked_add(1)?;
+        self.keep(NodeSet::first(64).without(set));
+        for slot in set.slots() {
+            self.seats.push((u8::try_from(slot).ok()?, self.last)).ok()?;
+        }
+        Some(self.last)
+    }
+
+    fn keep(&mut self, set: NodeSet) {
+        self.seats.retain(|&(slot, _)| set.meets(NodeSet::slot(usize::from(slot))));
+    }
+}
