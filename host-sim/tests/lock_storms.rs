@@ -156,7 +156,9 @@ impl<F: Fault> Machine for Careless<F> {
         let news = self.node.poll_news()?;
         let News::Lock(notice) = news else { return Some(news) };
         Some(News::Lock(match notice {
-            Notice::Acquired { lock, until, .. } if F::MISCOUNTS => Notice::Acquired { lock, fence: Fence::ZERO, until },
+            Notice::Acquired { lock, until, .. } if F::MISCOUNTS => {
+                Notice::Acquired { lock, fence: Fence::ZERO, until }
+            }
             Notice::Acquired { lock, fence, .. } => {
                 self.held.retain(|&(held, _)| held != lock);
                 self.held.push((lock, fence));
