@@ -263,7 +263,7 @@ mod tests {
     use protocol::clock::{Stamp, Term};
 
     const THINK: Micros = 100;
-    const HOLD: Micros = 50;
+    const HOLD: Micros = 10_000;
 
     fn contest(fencing: bool) -> Contest {
         let plan = LockPlan {
@@ -300,15 +300,14 @@ mod tests {
         assert!(contest.wanting().eq([(1, 1, at)]));
         let (first, turn) = contest.told(1, 1, acquired(&contest), 200).unwrap();
         assert_eq!(contest.wanting().count(), 0);
-        let (lock, action, next) = contest.turn(1, turn, first).unwrap();
-        assert_eq!((lock, action), (1, if first < 200 + HOLD { Move::Write } else { Move::Release }));
+        let (lock, mut action, mut next) = contest.turn(1, turn, first).unwrap();
+        assert_eq!((lock, action), (1, Move::Write));
         assert_eq!(contest.turn(1, turn, first), None, "that turn is over");
-        let mut last = next;
-        let mut done = action;
-        while let Some((at, turn)) = last {
-            (_, done, last) = contest.turn(1, turn, at).unwrap();
+        while let Some((at, turn)) = next {
+            assert_eq!((action, at <= 200 + HOLD), (Move::Write, true));
+            (_, action, next) = contest.turn(1, turn, at).unwrap();
         }
-        assert_eq!(done, Move::Release);
+        assert_eq!(action, Move::Release);
         let again = contest.told(1, 1, Notice::Released { lock: contest.id(1) }, 300);
         assert_eq!(again.map(|(at, _)| at), Some(300 + THINK));
     }
