@@ -33,6 +33,7 @@ fn whim(draw: &mut impl FnMut(u32) -> u32) -> Command {
 fn afflict(name: &str, seed: u64) {
     let mut dice = Dice::new(seed);
     let mut draw = move |sides: u32| dice.throw() % sides;
+    println!("{name}, seed {seed}"); // shown where the test fails
     let count = 3 + draw(3);
     let lock = AnyMutex::by_name(name).unwrap();
     let mut locks = Locks::new(count as usize, lock.kind(), lock);

@@ -331,3 +331,6 @@ impl Takeover {
 pub fn remembers(cx: &Context<'_>) -> bool {
     cx.uptime >= granted(cx.timing.lock_lease)
 }
+
+#[cfg(test)]
+mod tests;
