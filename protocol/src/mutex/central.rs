@@ -377,3 +377,6 @@ impl Mutex for Central {
         self.claims.holds(lock, now)
     }
 }
+
+#[cfg(test)]
+mod tests;
