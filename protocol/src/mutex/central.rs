@@ -305,7 +305,7 @@ impl Central {
             (Fact::PeerUp(set), _) => self.docket.tell_again(cx, set),
             (Fact::PeerDown(set), _) => self.docket.forget_waiting(cx, set),
             (Fact::PeerReset(set), _) => self.docket.reset(cx, set),
-            (Fact::View, _) => {} // the whole group is asked, whoever counts
+            (Fact::View | Fact::Parent(_), _) => {} // the whole group is asked, whoever counts, by letters to each
         }
     }
 

@@ -18,12 +18,15 @@ pub mod central;
 pub mod claims;
 pub mod docket;
 mod fence;
+pub mod keeper;
+pub mod token_ring;
 
 pub use any::{AnyMessage, AnyMutex};
 pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
 use serde::{Deserialize, Serialize};
+pub use token_ring::TokenRing;
 
 /// A lock's name, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
