@@ -155,6 +155,9 @@ pub enum Fact {
     },
     /// The group has no leader.
     NoLeader,
+    /// The leader's news come from this member, which hears them sooner: all members together are a tree with the leader
+    /// as its root, give or take a beat.
+    Parent(NodeId),
 }
 
 /// What a step asks for.
@@ -198,6 +201,11 @@ impl<M, E> Outbox<M, E> {
     /// Asks for the application to be told.
     pub fn notify(&mut self, notice: E) {
         self.push(Output::Notify(notice));
+    }
+
+    /// Says that more was asked for than there is room to say.
+    pub const fn overflow(&mut self) {
+        self.overflowed = true;
     }
 
     /// Whether a step asked for more than [`OUTPUTS_MAX`]: a broken bound, on which the node stops.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Term;
-use crate::group::NodeId;
+use crate::group::{NodeId, NodeSet};
 use crate::time::Instant;
 use crate::wire::{self, Delivery, Kind};
 
@@ -102,6 +102,10 @@ macro_rules! any {
 
             fn leader(&self) -> Option<(NodeId, Term)> {
                 match self { $(Self::$name(election) => election.leader(),)+ }
+            }
+
+            fn parent(&self) -> NodeSet {
+                match self { $(Self::$name(election) => election.parent(),)+ }
             }
         }
     };

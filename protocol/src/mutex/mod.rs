@@ -37,6 +37,7 @@ pub use maekawa::Maekawa;
 pub use ricart_agrawala::RicartAgrawala;
 pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
+pub use token_ring::TokenRing;
 
 /// A lock's name, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! One lock's token, seen from one node.
 
-use super::super::claims::{Claim, Granted};
 use super::super::LockId;
+use super::super::claims::{Claim, Granted};
 use super::word::{Generation, Token};
 use crate::algorithm::Context;
 use crate::clock::Stamp;
