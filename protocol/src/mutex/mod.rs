@@ -19,12 +19,14 @@ pub mod claims;
 pub mod docket;
 mod fence;
 pub mod keeper;
+pub mod raymond;
 pub mod token_ring;
 
 pub use any::{AnyMessage, AnyMutex};
 pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
+pub use raymond::Raymond;
 pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
 
