@@ -26,6 +26,7 @@ pub mod maekawa;
 mod numbers;
 mod post;
 pub mod ricart_agrawala;
+pub mod raymond;
 pub mod token_ring;
 
 pub use any::{AnyMessage, AnyMutex};
@@ -35,6 +36,7 @@ pub use fence::{Fence, FencedResource, Outdated};
 pub use lamport::Lamport;
 pub use maekawa::Maekawa;
 pub use ricart_agrawala::RicartAgrawala;
+pub use raymond::Raymond;
 pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
 pub use token_ring::TokenRing;
