@@ -333,7 +333,7 @@ impl Consent {
     pub fn reset<M: From<Word>>(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out<M>) {
         self.promises.came_back(cx, set);
         self.heard.retain(|heard| !heard.from().meets(set));
-        for poll in self.polls.iter_mut().filter(|poll| poll.given.meets(set)) {
+        for poll in self.polls.iter_mut() {
             poll.given = poll.given.without(set);
             out.send(poll.missing(cx).and(set).and(cx.up), Word::Request(poll.ask(cx)).into());
         }
