@@ -13,7 +13,7 @@ use protocol::clock::Stamp;
 use protocol::config::granted;
 use protocol::mutex::consent::Word;
 use protocol::mutex::lamport::Message;
-use protocol::mutex::{Lamport, Notice, Refusal};
+use protocol::mutex::{Command, Lamport, Notice, Refusal};
 use protocol::wire::Kind;
 use protocol::{NodeId, Span, Timing};
 
@@ -303,4 +303,19 @@ fn whatever_goes_wrong_never_two_hold_it_and_afterwards_everybody_gets_in() {
     for seed in 0..40 {
         consent::afflict(seed, group);
     }
+}
+
+#[test]
+fn what_a_holder_may_have_stays_written_down_when_its_renewal_is_too_old() {
+    let mut council = Council::<Lamport>::new(&[1, 2, 3]);
+    council.acquire(3);
+    council.deliver_all();
+    council.acquire(1);
+    council.deliver_all();
+    council.set_view(1, &[1, 2]);
+    council.set_view(1, &[1, 2, 3]);
+    council.deliver_all();
+    council.command(3, Command::Renew { lock: door(), lease: LEASE });
+    council.deliver_all();
+    assert_eq!((council.said("outdated"), council.holders()), (1, vec![3]));
 }

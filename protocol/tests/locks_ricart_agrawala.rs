@@ -256,8 +256,11 @@ fn a_request_for_which_there_is_no_room_is_refused() {
     council.acquire(1);
     let turn = council.on_its_way(1, |message| match message {
         Message::Word(Word::Request(ask)) => Some(ask.turn),
-        Message::Word(_) | Message::Reply { .. } | Message::Deferred { .. } | Message::Busy { .. } => None,
-        Message::Cancel { .. } => None,
+        Message::Word(_)
+        | Message::Reply { .. }
+        | Message::Deferred { .. }
+        | Message::Busy { .. }
+        | Message::Cancel { .. } => None,
     });
     council.hand(2, 1, Message::Word(Word::Full { lock: door(), turn }));
     assert_eq!(council.notices(1).last(), Some(&Notice::Refused { lock: door(), why: Refusal::Full }));
@@ -295,4 +298,19 @@ fn whatever_goes_wrong_never_two_hold_it_and_afterwards_everybody_gets_in() {
     for seed in 0..40 {
         consent::afflict(seed, group);
     }
+}
+
+#[test]
+fn what_a_holder_may_have_stays_written_down_when_its_renewal_is_too_old() {
+    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
+    council.acquire(3);
+    council.deliver_all();
+    council.acquire(1);
+    council.deliver_all();
+    council.set_view(1, &[1, 2]);
+    council.set_view(1, &[1, 2, 3]);
+    council.deliver_all();
+    council.command(3, Command::Renew { lock: door(), lease: LEASE });
+    council.deliver_all();
+    assert_eq!((council.said("outdated"), council.holders()), (1, vec![3]));
 }
