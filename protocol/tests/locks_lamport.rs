@@ -319,3 +319,33 @@ fn what_a_holder_may_have_stays_written_down_when_its_renewal_is_too_old() {
     council.deliver_all();
     assert_eq!((council.said("outdated"), council.holders()), (1, vec![3]));
 }
+
+#[test]
+fn a_change_of_the_view_voids_what_was_consented_before() {
+    let mut council = Council::<Lamport>::new(&[1, 2, 3]);
+    council.acquire(1);
+    council.take("ack", 3, 1);
+    council.deliver_all();
+    council.set_view(1, &[1, 2]);
+    council.deliver_all();
+    assert_eq!(council.holders(), [], "2 consented in a view in which 3 may have been let in too");
+    council.set_view(2, &[1, 2]);
+    council.deliver_all();
+    assert_eq!(council.holders(), [1]);
+}
+
+#[test]
+fn an_ack_of_an_earlier_question_admits_nobody() {
+    let mut council = Council::<Lamport>::new(&[1, 2, 3]);
+    council.acquire(1);
+    let stale = council.take("ack", 3, 1);
+    council.cancel(1);
+    council.deliver_all();
+    council.acquire(1);
+    let last = council.take("ack", 3, 1);
+    council.deliver_all();
+    council.hand(3, 1, stale);
+    assert_eq!(council.holders(), []);
+    council.hand(3, 1, last);
+    assert_eq!(council.holders(), [1]);
+}
