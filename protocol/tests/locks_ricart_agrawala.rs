@@ -1,11 +1,12 @@
 //! The lock of Ricart and Agrawala, on whole nodes and by itself.
 
 mod common;
+#[path = "common/consent.rs"]
+mod consent;
 #[path = "common/council.rs"]
 mod council;
 
 use common::locks::{DOOR, LEASE, Locks};
-use common::lossy;
 use council::{Council, door};
 use protocol::algorithm::Fact;
 use protocol::clock::Stamp;
@@ -20,19 +21,17 @@ fn group(count: usize) -> Locks<RicartAgrawala> {
     Locks::new(count, Kind::RicartAgrawala, RicartAgrawala::new())
 }
 
-include!("common/consent_cases.rs");
-
 #[test]
 fn mr5_x7_an_entry_and_its_exit_cost_2_letters_for_each_other_member() {
     for count in [3, 5, 9] {
-        assert_eq!(uncontended(group(count)), 2 * (count - 1), "{count} members");
+        assert_eq!(consent::uncontended(group(count)), 2 * (count - 1), "{count} members");
     }
 }
 
 #[test]
 fn mr5_x7_it_costs_the_same_where_all_want_it_at_once() {
     for count in [3, 5, 9] {
-        assert_eq!(contended(group(count)), count * 2 * (count - 1), "{count} members");
+        assert_eq!(consent::contended(group(count)), count * 2 * (count - 1), "{count} members");
     }
 }
 
@@ -225,7 +224,7 @@ fn a_member_that_comes_back_with_an_old_request_has_to_make_a_new_one() {
     for name in [1, 2] {
         council.set_view(name, &[1, 2, 3]);
     }
-    council.fact(3, |set| Fact::PeerUp(set), &[1, 2]);
+    council.fact(3, Fact::PeerUp, &[1, 2]);
     council.deliver_all();
     assert_eq!(council.holders(), [3]);
     assert!(council.fence(3) > first);
@@ -257,10 +256,75 @@ fn a_request_for_which_there_is_no_room_is_refused() {
     council.acquire(1);
     let turn = council.on_its_way(1, |message| match message {
         Message::Word(Word::Request(ask)) => Some(ask.turn),
-        _ => None,
+        Message::Word(_)
+        | Message::Reply { .. }
+        | Message::Deferred { .. }
+        | Message::Busy { .. }
+        | Message::Cancel { .. } => None,
     });
     council.hand(2, 1, Message::Word(Word::Full { lock: door(), turn }));
     assert_eq!(council.notices(1).last(), Some(&Notice::Refused { lock: door(), why: Refusal::Full }));
     council.command(1, Command::Release { lock: door() });
     assert_eq!(council.notices(1).last(), Some(&Notice::Refused { lock: door(), why: Refusal::NotHeld }));
+}
+
+#[test]
+fn a_holder_that_crashes_is_waited_out_by_its_lease_and_by_the_change_of_the_view() {
+    consent::holder_crash(group);
+}
+
+#[test]
+fn a_waiter_or_a_bystander_that_crashes_costs_the_change_of_the_view() {
+    consent::others_crash(group);
+}
+
+#[test]
+fn a_holder_that_loses_its_ram_lets_the_next_in_when_its_lease_is_over() {
+    consent::holder_reboots(group);
+}
+
+#[test]
+fn where_frames_are_lost_everybody_gets_in_and_fences_grow() {
+    consent::losses(group);
+}
+
+#[test]
+fn a_minority_cannot_enter_and_a_majority_can_without_it() {
+    consent::partition(group);
+}
+
+#[test]
+fn whatever_goes_wrong_never_two_hold_it_and_afterwards_everybody_gets_in() {
+    for seed in 0..40 {
+        consent::afflict(seed, group);
+    }
+}
+
+#[test]
+fn what_a_holder_may_have_stays_written_down_when_its_renewal_is_too_old() {
+    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
+    council.acquire(3);
+    council.deliver_all();
+    council.acquire(1);
+    council.deliver_all();
+    council.set_view(1, &[1, 2]);
+    council.set_view(1, &[1, 2, 3]);
+    council.deliver_all();
+    council.command(3, Command::Renew { lock: door(), lease: LEASE });
+    council.deliver_all();
+    assert_eq!((council.said("outdated"), council.holders()), (1, vec![3]));
+}
+
+#[test]
+fn a_change_of_the_view_voids_what_was_consented_before() {
+    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
+    council.acquire(1);
+    council.take("reply", 3, 1);
+    council.deliver_all();
+    council.set_view(1, &[1, 2]);
+    council.deliver_all();
+    assert_eq!(council.holders(), [], "2 consented in a view in which 3 may have been let in too");
+    council.set_view(2, &[1, 2]);
+    council.deliver_all();
+    assert_eq!(council.holders(), [1]);
 }

@@ -181,7 +181,14 @@ impl Consent {
     }
 
     /// Asks everybody whether a claim may be kept for longer.
-    pub fn renew<M: From<Word>>(&mut self, cx: &Context<'_>, claim: &Claim, number: Stamp, lease: Span, out: &mut Out<M>) {
+    pub fn renew<M: From<Word>>(
+        &mut self,
+        cx: &Context<'_>,
+        claim: &Claim,
+        number: Stamp,
+        lease: Span,
+        out: &mut Out<M>,
+    ) {
         self.put(cx, Subject { lock: claim.lock, request: claim.request, renewal: Some(number), lease }, out);
     }
 
@@ -208,11 +215,12 @@ impl Consent {
     pub fn hear<M: From<Word>>(&mut self, cx: &Context<'_>, from: NodeId, ask: Ask, out: &mut Out<M>) -> bool {
         let Ask { lock, request, turn, lease, view } = ask;
         let back = cx.roster.set_of(from);
-        self.forget(lock, back);
         if self.promises.judge(cx, from, &ask) == Verdict::Outdated {
+            // What is written down stays: it may be held on an earlier consent.
             out.send(back, Word::Outdated { lock, turn }.into());
             return false;
         }
+        self.forget(lock, back);
         let place = cx.roster.slot_of(from).filter(|&slot| slot < MEMBERS_MAX).and_then(|slot| u8::try_from(slot).ok());
         let room = place.is_some_and(|slot| {
             self.heard.push(Heard { request, view, lock, lease, slot, turn, answered: false }).is_ok()
@@ -333,7 +341,7 @@ impl Consent {
     pub fn reset<M: From<Word>>(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out<M>) {
         self.promises.came_back(cx, set);
         self.heard.retain(|heard| !heard.from().meets(set));
-        for poll in self.polls.iter_mut().filter(|poll| poll.given.meets(set)) {
+        for poll in self.polls.iter_mut() {
             poll.given = poll.given.without(set);
             out.send(poll.missing(cx).and(set).and(cx.up), Word::Request(poll.ask(cx)).into());
         }

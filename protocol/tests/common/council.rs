@@ -46,14 +46,8 @@ impl<M: Mutex + Default> Council<M> {
     /// Members of these names, in this order.
     pub fn new(names: &[u32]) -> Self {
         let view = NodeSet::first(names.len());
-        let seat = |&name: &u32| Seat {
-            name,
-            lock: M::default(),
-            clock: 0,
-            born: Instant::ZERO,
-            view,
-            notices: Vec::new(),
-        };
+        let seat =
+            |&name: &u32| Seat { name, lock: M::default(), clock: 0, born: Instant::ZERO, view, notices: Vec::new() };
         let seats = names.iter().map(seat).collect();
         let mut council = Self { seats, mail: VecDeque::new(), words: Vec::new(), now: START };
         for &name in names {

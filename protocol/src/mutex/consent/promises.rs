@@ -4,18 +4,24 @@ use super::{Ask, MEMBERS_MAX};
 use crate::algorithm::Context;
 use crate::clock::Stamp;
 use crate::config::granted;
-use crate::group::{NodeId, NodeSet, SLOTS_MAX};
+use crate::group::{NodeId, NodeSet};
 use crate::time::{Instant, Span};
 
 /// What this node consented to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Promises {
-    /// Until when each member may hold something on this node's word, by its place in the group.
-    until: [Instant; MEMBERS_MAX],
+    /// By place in the group.
+    members: [Member; MEMBERS_MAX],
     /// The view when it was last looked at.
     view: NodeSet,
-    /// Those who were away: what they asked for up to `since` may have been overtaken.
-    returned: NodeSet,
+}
+
+/// What there is to remember of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Member {
+    /// Until when it may hold something on this node's word.
+    until: Instant,
+    /// It was away: what it asked for up to then may have been overtaken.
     since: Stamp,
 }
 
@@ -31,22 +37,22 @@ pub(super) enum Verdict {
 }
 
 impl Promises {
-    pub(super) const NONE: Self = Self {
-        until: [Instant::ZERO; MEMBERS_MAX],
-        view: NodeSet::EMPTY,
-        returned: NodeSet::EMPTY,
-        since: Stamp(0),
-    };
+    pub(super) const NONE: Self =
+        Self { members: [Member { until: Instant::ZERO, since: Stamp(0) }; MEMBERS_MAX], view: NodeSet::EMPTY };
 
     /// This node may have agreed to anything up to `stamp`, and has forgotten to what.
     pub(super) fn resume(&mut self, stamp: Stamp) {
-        (self.returned, self.since) = (NodeSet::first(SLOTS_MAX), stamp);
+        for member in &mut self.members {
+            member.since = stamp;
+        }
     }
 
     /// These were away, or are as good as new: they may have slept through grants that are above their requests.
     pub(super) fn came_back(&mut self, cx: &Context<'_>, set: NodeSet) {
-        if !set.is_empty() {
-            (self.returned, self.since) = (self.returned.with(set), cx.stamp);
+        for slot in set.slots() {
+            if let Some(member) = self.members.get_mut(slot) {
+                member.since = cx.stamp;
+            }
         }
     }
 
@@ -64,8 +70,8 @@ impl Promises {
     /// who were taken out of it, and what it has forgotten if it has just started.
     pub(super) fn clear_at(&self, cx: &Context<'_>) -> Instant {
         let forgotten = cx.now.after(granted(cx.timing.lock_lease).minus(cx.uptime));
-        let places = self.until.iter().enumerate();
-        let gone = places.filter(|&(slot, _)| !cx.view.meets(NodeSet::slot(slot))).map(|(_, &until)| until);
+        let places = self.members.iter().enumerate();
+        let gone = places.filter(|&(slot, _)| !cx.view.meets(NodeSet::slot(slot))).map(|(_, member)| member.until);
         gone.fold(forgotten, Instant::max)
     }
 
@@ -77,7 +83,8 @@ impl Promises {
     /// Whether a request may be agreed to.
     pub(super) fn judge(&self, cx: &Context<'_>, from: NodeId, ask: &Ask) -> Verdict {
         let asker = cx.roster.set_of(from);
-        if self.returned.meets(asker) && ask.request <= self.since {
+        let member = cx.roster.slot_of(from).and_then(|slot| self.members.get(slot));
+        if member.is_some_and(|member| ask.request <= member.since) {
             Verdict::Outdated
         } else if ask.view == cx.view && cx.view.meets(asker) && self.is_clear(cx) {
             Verdict::Good
@@ -88,8 +95,8 @@ impl Promises {
 
     /// Agrees that the member in `slot` may hold something for `lease` from now.
     pub(super) fn give(&mut self, cx: &Context<'_>, slot: u8, lease: Span) {
-        if let Some(until) = self.until.get_mut(usize::from(slot)) {
-            *until = cx.now.after(granted(lease)).max(*until);
+        if let Some(member) = self.members.get_mut(usize::from(slot)) {
+            member.until = cx.now.after(granted(lease)).max(member.until);
         }
     }
 }
