@@ -96,8 +96,7 @@ impl Maekawa {
                 self.voter.renew(cx, Request { number: request, lock, lease, turn: 0, slot: seat }, number, out);
             }
             Message::Grant { lock, request, turn, number, waited } => {
-                let vote = Given { from, number, waited };
-                self.hear_grant(cx, (lock, request), (slot, turn), vote, out);
+                self.hear_grant(cx, lock, request, Given { slot, turn, number, waited }, out);
             }
             Message::Wait { lock, request, ahead } => self.hear_queued((lock, request), from, ahead, out),
             Message::Fail { lock, request, ahead } => {

@@ -53,7 +53,7 @@ impl Maekawa {
         let Some(claim) = self.claims.get(lock) else { return };
         let Some(ballot) = self.ballots.iter_mut().find(|ballot| ballot.lock == lock) else { return };
         let Phase::Asking(asking) = &mut ballot.phase else { return };
-        let Some((to, turn)) = asking.ask(present(cx)) else {
+        let Some((to, turn)) = asking.ask(cx.now, present(cx)) else {
             self.again(cx, lock, out);
             return;
         };
@@ -80,22 +80,21 @@ impl Maekawa {
     pub(super) fn hear_grant(
         &mut self,
         cx: &Context<'_>,
-        (lock, request): (LockId, Stamp),
-        (slot, turn): (usize, u16),
+        lock: LockId,
+        request: Stamp,
         vote: Given,
         out: &mut Out<'_>,
     ) {
-        let claim = self.claims.waiting(lock, request).copied();
-        let (Some(claim), Some(asking)) = (claim, self.asking(lock, request, vote.from)) else {
-            let mine =
-                |ballot: &Ballot| (ballot.lock, ballot.request) == (lock, request) && ballot.set.meets(vote.from);
+        let from = NodeSet::slot(vote.slot);
+        let lease = self.claims.waiting(lock, request).map(|claim| claim.lease);
+        let (Some(lease), Some(asking)) = (lease, self.asking(lock, request, from)) else {
+            let mine = |ballot: &Ballot| (ballot.lock, ballot.request) == (lock, request) && ballot.set.meets(from);
             if !self.ballots.iter().any(mine) {
-                out.send(vote.from, Message::Release { lock, request }); // it is not wanted any more
+                out.send(from, Message::Release { lock, request }); // it is not wanted any more
             }
             return;
         };
-        if asking.is_turn(slot, turn) {
-            asking.take(&claim, vote);
+        if asking.take(cx.now, lease, vote) {
             self.consider(cx, lock, out);
         }
     }
@@ -127,7 +126,7 @@ impl Maekawa {
         let Phase::Asking(asking) = &mut ballot.phase else { return };
         let back = asking.to_yield();
         if !back.is_empty() {
-            match asking.give_back(back) {
+            match asking.give_back(cx.now, back) {
                 Some(turn) => out.send(back, Message::Relinquish { lock, request, turn }),
                 None => self.again(cx, lock, out),
             }
