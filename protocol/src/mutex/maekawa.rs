@@ -114,10 +114,11 @@ impl Maekawa {
                 self.consider(cx, lock, out);
             }
             Message::Confirmed { lock, request, number } => {
-                let Some(asking) = self.asking(lock, request, from).filter(|asking| asking.number == number) else {
+                let Some(asking) = self.asking(lock, request, from).filter(|asking| asking.fence.number == number)
+                else {
                     return; // another number
                 };
-                asking.agreed = asking.agreed.with(from);
+                asking.fence.by = asking.fence.by.with(from);
                 self.enter(cx, lock, out);
             }
             Message::Renewed { lock, number } => self.hear_renewed(lock, number, from, out),

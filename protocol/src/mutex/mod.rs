@@ -19,11 +19,13 @@ mod fence;
 pub mod maekawa;
 mod numbers;
 mod post;
+pub mod voting;
 
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
 pub use maekawa::Maekawa;
 use serde::{Deserialize, Serialize};
+pub use voting::Voting;
 
 /// A lock's name, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

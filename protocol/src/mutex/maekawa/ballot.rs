@@ -6,8 +6,8 @@ use crate::config::usable;
 use crate::group::{NodeSet, SLOTS_MAX};
 use crate::mutex::LockId;
 use crate::mutex::claims::Claim;
+use crate::mutex::numbers::Agreement;
 use crate::time::{Instant, Span, Tick};
-use core::cmp::Ordering;
 use heapless::Vec;
 
 /// A request of this node and whom it was put to.
@@ -40,9 +40,8 @@ pub(super) struct Asking {
     pub(super) failed: NodeSet,
     /// Who wants its vote back.
     pub(super) inquired: NodeSet,
-    /// The highest number proposed, and who has agreed to it.
-    pub(super) number: Stamp,
-    pub(super) agreed: NodeSet,
+    /// What its fence will be.
+    pub(super) fence: Agreement,
     /// Until when the votes are good.
     until: Instant,
     /// When those that were given should be asked for anew.
@@ -69,8 +68,7 @@ impl Ballot {
             given: NodeSet::EMPTY,
             failed: NodeSet::EMPTY,
             inquired: NodeSet::EMPTY,
-            number: claim.request,
-            agreed: NodeSet::EMPTY,
+            fence: Agreement::new(claim.request),
             until: NEVER,
             stale: NEVER,
             owed: set,
@@ -108,11 +106,7 @@ impl Asking {
         let asked = now.before(asked.ago(now)).before(Span::from_millis(1));
         self.until = self.until.min(asked.after(usable(waited)).after(usable(lease)));
         self.stale = self.until.before(lease.share(1, 2)); // whoever enters has half of its time at least
-        match number.cmp(&self.number) {
-            Ordering::Greater => (self.number, self.agreed) = (number, from),
-            Ordering::Equal => self.agreed = self.agreed.with(from),
-            Ordering::Less => self.agreed = self.agreed.without(from),
-        }
+        self.fence.propose(from, number);
         true
     }
 
@@ -129,7 +123,7 @@ impl Asking {
     /// Gives these votes back. `None` where turns have run out.
     pub(super) fn give_back(&mut self, now: Instant, set: NodeSet) -> Option<u16> {
         self.given = self.given.without(set);
-        self.agreed = self.agreed.without(set);
+        self.fence.by = self.fence.by.without(set);
         self.inquired = self.inquired.without(set);
         self.failed = self.failed.with(set);
         self.turns.next(now, set)
@@ -145,7 +139,7 @@ impl Asking {
     /// Asks only these from now on.
     pub(super) fn turn_to(&mut self, set: NodeSet) {
         self.owed = self.owed.with(set.without(self.given)).and(set);
-        for kept in [&mut self.given, &mut self.failed, &mut self.inquired, &mut self.agreed] {
+        for kept in [&mut self.given, &mut self.failed, &mut self.inquired, &mut self.fence.by] {
             *kept = kept.and(set);
         }
         self.turns.keep(set);
@@ -188,8 +182,8 @@ impl Turns {
         self.last = self.last.checked_add(1)?;
         self.keep(NodeSet::first(SLOTS_MAX).without(set));
         for slot in set.slots() {
-            let seat = Seat { slot: u8::try_from(slot).ok()?, turn: self.last, asked: Tick::of(now) };
-            self.seats.push(seat).ok()?;
+            let slot = u8::try_from(slot).ok()?;
+            self.seats.push(Seat { slot, turn: self.last, asked: Tick::of(now) }).ok()?;
         }
         Some(self.last)
     }
