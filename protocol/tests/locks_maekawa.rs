@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::bag::{Bag, Order, contend};
+use common::bag::{Bag, Order, afflict, contend};
 use common::locks::{DOOR, LEASE, Locks};
 use common::lossy;
 use protocol::mutex::maekawa::Sets;
@@ -375,4 +375,11 @@ fn a_lock_with_sets_that_do_not_meet_is_refused_its_group() {
     let lock = Maekawa::new(Sets::Given(family));
     let node = Node::<_, _, 4>::new(common::config(0), boot, Instant::ZERO, Bully::default(), lock).unwrap();
     assert_eq!(node.in_group(&[1, 2, 3, 4].map(NodeId)).err(), Some(ConfigError::VotingSets));
+}
+
+#[test]
+fn never_two_hold_a_lock_whatever_goes_wrong_and_all_are_served_when_it_is_over() {
+    for seed in 0..2000 {
+        afflict(&Maekawa::default(), 4 + seed as usize % 6, seed);
+    }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::bag::{Bag, Order, contend};
+use common::bag::{Bag, Order, afflict, contend};
 use common::locks::{DOOR, LEASE, Locks};
 use common::lossy;
 use protocol::mutex::{Command, LockId, Notice, Refusal, Voting};
@@ -312,4 +312,11 @@ fn fences_grow_over_voters_that_agreed_to_higher_numbers() {
     assert_eq!(holder, 0);
     assert!(fence.count.0 > 80, "{fence:?}");
     assert_eq!(bag.down, NodeSet::slot(4));
+}
+
+#[test]
+fn never_two_hold_a_lock_whatever_goes_wrong_and_all_are_served_when_it_is_over() {
+    for seed in 0..2000 {
+        afflict(&Voting::default(), 3 + seed as usize % 5, seed);
+    }
 }

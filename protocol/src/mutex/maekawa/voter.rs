@@ -183,7 +183,7 @@ impl Voter {
     /// A request is over.
     pub(super) fn release(&mut self, cx: &Context<'_>, slot: u8, lock: LockId, request: Stamp, out: &mut Out<'_>) {
         let over = |old: &Request| old.is_of(slot, lock) && old.number == request;
-        self.votes.retain(|vote| !over(&vote.request));
+        self.votes.retain(|vote| vote.gone || !over(&vote.request));
         self.waiting.retain(|waiting| !over(&waiting.request));
         self.settle(cx, lock, out);
     }
