@@ -96,8 +96,7 @@ impl Maekawa {
                 self.voter.renew(cx, Request { number: request, lock, lease, turn: 0, slot: seat }, number, out);
             }
             Message::Grant { lock, request, turn, number, waited } => {
-                let vote = Given { from, number, waited };
-                self.hear_grant(cx, (lock, request), (slot, turn), vote, out);
+                self.hear_grant(cx, lock, request, Given { slot, turn, number, waited }, out);
             }
             Message::Wait { lock, request, ahead } => self.hear_queued((lock, request), from, ahead, out),
             Message::Fail { lock, request, ahead } => {
@@ -115,10 +114,11 @@ impl Maekawa {
                 self.consider(cx, lock, out);
             }
             Message::Confirmed { lock, request, number } => {
-                let Some(asking) = self.asking(lock, request, from).filter(|asking| asking.number == number) else {
+                let Some(asking) = self.asking(lock, request, from).filter(|asking| asking.fence.number == number)
+                else {
                     return; // another number
                 };
-                asking.agreed = asking.agreed.with(from);
+                asking.fence.by = asking.fence.by.with(from);
                 self.enter(cx, lock, out);
             }
             Message::Renewed { lock, number } => self.hear_renewed(lock, number, from, out),

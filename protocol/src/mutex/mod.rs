@@ -28,6 +28,7 @@ mod post;
 pub mod ricart_agrawala;
 pub mod raymond;
 pub mod token_ring;
+pub mod voting;
 
 pub use any::{AnyMessage, AnyMutex};
 pub use central::Central;
@@ -40,6 +41,7 @@ pub use raymond::Raymond;
 pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
 pub use token_ring::TokenRing;
+pub use voting::Voting;
 
 /// A lock's name, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -7,10 +7,35 @@
 
 use super::LockId;
 use crate::clock::Stamp;
+use crate::group::NodeSet;
+use core::cmp::Ordering;
 use heapless::Vec;
 
 /// For how many locks the last number is known apart; the others share the highest of all that were forgotten.
 const NUMBERS_MAX: usize = super::LOCKS_MAX;
+
+/// The number an asker will have for a fence: the highest that was proposed, and who has agreed to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Agreement {
+    pub(super) number: Stamp,
+    pub(super) by: NodeSet,
+}
+
+impl Agreement {
+    /// Nobody has proposed anything above the request's own number.
+    pub(super) const fn new(request: Stamp) -> Self {
+        Self { number: request, by: NodeSet::EMPTY }
+    }
+
+    /// `from` agreed to `number`, and proposes it.
+    pub(super) fn propose(&mut self, from: NodeSet, number: Stamp) {
+        match number.cmp(&self.number) {
+            Ordering::Greater => *self = Self { number, by: from },
+            Ordering::Equal => self.by = self.by.with(from),
+            Ordering::Less => self.by = self.by.without(from),
+        }
+    }
+}
 
 /// The highest number agreed to, by lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -9,8 +9,9 @@ use protocol::wire::Message;
 use protocol::{Instant, NodeId, NodeSet, Span, Timing};
 use std::collections::BTreeMap;
 
-/// A letter on its way: from whom, to whom, when by the writer's clock, and what.
-pub type Letter<M> = (usize, usize, Stamp, M);
+/// A letter on its way: from whom, to whom, when by the writer's clock, and what; nothing, where it is but the first sign
+/// of a node that has started anew.
+pub type Letter<M> = (usize, usize, Stamp, Option<M>);
 
 /// The order in which letters arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,12 @@ pub struct Bag<M: Mutex> {
     /// How many letters were written, by their words.
     pub said: BTreeMap<&'static str, usize>,
     pub down: NodeSet,
+    /// Whom each node suspects to be down.
+    pub suspects: Vec<NodeSet>,
+    /// By how many ten-thousandths each node's clock is fast.
+    pub drift: Vec<i64>,
     born: Vec<Instant>,
-    timing: Timing,
+    pub timing: Timing,
     clocks: Vec<Clock>,
     order: Order,
     dice: Dice,
@@ -40,15 +45,18 @@ pub struct Bag<M: Mutex> {
 impl<M: Mutex> Bag<M> {
     /// Nodes that have been up for long.
     pub fn new(nodes: Vec<M>, order: Order, seed: u64) -> Self {
+        let count = nodes.len();
         Self {
             now: Instant::from_micros(60_000_000),
-            clocks: vec![Clock::default(); nodes.len()],
-            born: vec![Instant::ZERO; nodes.len()],
+            clocks: vec![Clock::default(); count],
+            born: vec![Instant::ZERO; count],
             nodes,
             letters: Vec::new(),
             told: Vec::new(),
             said: BTreeMap::new(),
             down: NodeSet::EMPTY,
+            suspects: vec![NodeSet::EMPTY; count],
+            drift: vec![0; count],
             timing: Timing::RADIO,
             order,
             dice: Dice::new(seed),
@@ -58,6 +66,18 @@ impl<M: Mutex> Bag<M> {
     /// A number below `sides`.
     pub fn draw(&mut self, sides: usize) -> usize {
         self.dice.throw() as usize % sides
+    }
+
+    /// The time by a node's own clock.
+    pub fn local(&self, index: usize) -> Instant {
+        let fast = i64::try_from(self.now.as_micros()).unwrap() * self.drift[index] / 10_000;
+        Instant::from_micros(self.now.as_micros().checked_add_signed(fast).unwrap())
+    }
+
+    /// When it will be `local` by a node's own clock, or a little later.
+    fn global(&self, index: usize, local: Instant) -> Instant {
+        let pace = u64::try_from(10_000 + self.drift[index]).unwrap();
+        Instant::from_micros((local.as_micros().min(1 << 48) * 10_000).div_ceil(pace) + 1)
     }
 
     /// Takes one step of one node.
@@ -70,13 +90,13 @@ impl<M: Mutex> Bag<M> {
         let peers = roster.view().all().without(NodeSet::slot(index));
         let stamp = Stamp(self.clocks[index].reading().0 + 1);
         let cx = Context {
-            now: self.now,
-            uptime: self.now.since(self.born[index]),
+            now: self.local(index),
+            uptime: self.local(index).since(self.born[index]),
             me: NodeId(u32::try_from(index).unwrap()),
             standing: None,
             roster: roster.view(),
             peers,
-            up: peers.without(self.down),
+            up: peers.without(self.down).without(self.suspects[index]),
             near: peers,
             better: NodeSet::EMPTY,
             rival: None,
@@ -98,7 +118,7 @@ impl<M: Mutex> Bag<M> {
                     assert!(to.without(peers).is_empty(), "letters to oneself do not exist");
                     for slot in to.slots() {
                         *self.said.entry(message.word()).or_default() += 1;
-                        self.letters.push((index, slot, stamp, message.clone()));
+                        self.letters.push((index, slot, stamp, Some(message.clone())));
                     }
                 }
                 Output::Notify(notice) => self.told.push((index, notice)),
@@ -131,6 +151,13 @@ impl<M: Mutex> Bag<M> {
         if self.down.meets(NodeSet::slot(to)) {
             return;
         }
+        let Some(message) = message else {
+            self.forget(to, from, 50);
+            self.suspects[to] = self.suspects[to].without(NodeSet::slot(from));
+            self.step(to, Input::Fact(Fact::PeerReset(NodeSet::slot(from))));
+            self.step(to, Input::Fact(Fact::PeerUp(NodeSet::slot(from))));
+            return;
+        };
         self.clocks[to].hear(stamp);
         self.step(to, Input::Message { from: NodeId(u32::try_from(from).unwrap()), stamp, message });
     }
@@ -143,7 +170,7 @@ impl<M: Mutex> Bag<M> {
     /// Lets time pass until the next deadline, if that is not later than `end`, and says whether there was one.
     pub fn wait(&mut self, end: Instant) -> bool {
         let up = (0..self.nodes.len()).filter(|&index| !self.down.meets(NodeSet::slot(index)));
-        let next = up.filter_map(|index| Some((self.nodes[index].deadline()?, index))).min();
+        let next = up.filter_map(|index| Some((self.global(index, self.nodes[index].deadline()?), index))).min();
         let Some((at, index)) = next.filter(|&(at, _)| at <= end) else { return false };
         self.now = self.now.max(at);
         self.step(index, Input::Timeout);
@@ -170,13 +197,34 @@ impl<M: Mutex> Bag<M> {
     pub fn restart(&mut self, index: usize, mut fresh: M) {
         fresh.resume(self.clocks[index].reading());
         self.nodes[index] = fresh;
-        self.born[index] = self.now;
-        self.letters.retain(|&(from, to, ..)| from != index && to != index);
-        let set = NodeSet::slot(index);
+        self.born[index] = self.local(index);
+        self.suspects[index] = NodeSet::EMPTY;
         for other in (0..self.nodes.len()).filter(|&other| other != index) {
-            self.step(other, Input::Fact(Fact::PeerReset(set)));
-            self.step(other, Input::Fact(Fact::PeerUp(set)));
+            self.letters.push((index, other, Stamp(0), None));
         }
+    }
+
+    /// Gives up letters from one to the other, some percent of them; the others keep their order.
+    fn forget(&mut self, from: usize, to: usize, percent: usize) {
+        let dice = &mut self.dice;
+        let mut lost = || dice.throw() as usize % 100 < percent;
+        self.letters.retain(|letter| (letter.0, letter.1) != (from, to) || letter.3.is_none() || !lost());
+    }
+
+    /// One node begins to suspect another: its letters are given up.
+    pub fn suspect(&mut self, index: usize, other: usize) {
+        let set = NodeSet::slot(other);
+        self.forget(index, other, 70);
+        self.suspects[index] = self.suspects[index].with(set);
+        self.step(index, Input::Fact(Fact::PeerDown(set)));
+    }
+
+    /// One node suspects another no more. What it wrote meanwhile may be lost.
+    pub fn trust(&mut self, index: usize, other: usize) {
+        let set = NodeSet::slot(other);
+        self.forget(index, other, 70);
+        self.suspects[index] = self.suspects[index].without(set);
+        self.step(index, Input::Fact(Fact::PeerUp(set)));
     }
 
     /// Nodes go down, and the others hear of it.
@@ -192,7 +240,7 @@ impl<M: Mutex> Bag<M> {
 
     /// Who holds `lock`, and under which fence. Never two.
     pub fn holder(&self, lock: LockId) -> Option<(usize, Fence)> {
-        let held = |index: usize| Some((index, self.nodes[index].holds(lock, self.now)?));
+        let held = |index: usize| Some((index, self.nodes[index].holds(lock, self.local(index))?));
         let holders: Vec<_> = (0..self.nodes.len()).filter_map(held).collect();
         assert!(holders.len() <= 1, "{holders:?}");
         holders.first().copied()
@@ -247,4 +295,107 @@ pub fn contend<M: Mutex>(bag: &mut Bag<M>, lock: LockId, rounds: usize, patience
     }
     contest.letters = bag.count();
     contest
+}
+
+/// Nodes ask, give back, renew and cancel; restart, are suspected without reason, sleep through deadlines; letters are late
+/// and given up; clocks differ by 2 %. Never two hold a lock, and fences grow. When all that is over, everybody who waits is
+/// served.
+pub fn afflict<M: Mutex + Clone>(make: &M, count: usize, seed: u64) {
+    let mut bag = Bag::new(vec![make.clone(); count], Order::Fifo, seed);
+    let locks = ["door", "window"].map(LockId::from_name);
+    bag.drift = (0..count).map(|_| i64::try_from(bag.draw(201)).unwrap() - 100).collect();
+    let mut judge = Judge::default();
+    let restarts = bag.draw(4);
+    for _ in 0..restarts {
+        afflict_once(&mut bag, &locks, &mut judge);
+        let index = bag.draw(count);
+        bag.restart(index, make.clone());
+    }
+    afflict_once(&mut bag, &locks, &mut judge);
+    for (index, other) in (0..count).flat_map(|index| (0..count).map(move |other| (index, other))) {
+        if bag.suspects[index].meets(NodeSet::slot(other)) {
+            bag.trust(index, other);
+        }
+    }
+    // From now on nothing goes wrong.
+    let mut waiting: Vec<(usize, LockId)> = (0..count).flat_map(|index| locks.map(|lock| (index, lock))).collect();
+    for &(index, lock) in &waiting {
+        bag.command(index, Command::Cancel { lock });
+        bag.command(index, Command::Release { lock });
+    }
+    let mut heard = bag.told.len();
+    for &(index, lock) in &waiting {
+        bag.command(index, Command::Acquire { lock, lease: Span::from_secs(2) });
+    }
+    let end = bag.now.after(Span::from_secs(200));
+    while !waiting.is_empty() {
+        if !bag.deliver() {
+            assert!(bag.wait(end), "seed {seed}: {waiting:?} wait for ever");
+        }
+        judge.look(&bag, &locks);
+        while let Some(&(index, notice)) = bag.told.get(heard) {
+            heard += 1;
+            match notice {
+                Notice::Acquired { lock, .. } => {
+                    waiting.retain(|&waiting| waiting != (index, lock));
+                    bag.command(index, Command::Release { lock });
+                }
+                Notice::Refused { .. } | Notice::Lost { .. } => panic!("seed {seed}: node {index}: {notice:?}"),
+                Notice::Waiting { .. } | Notice::Expiring { .. } | Notice::Released { .. } => {}
+            }
+        }
+    }
+}
+
+/// Some seconds in which much goes wrong.
+fn afflict_once<M: Mutex>(bag: &mut Bag<M>, locks: &[LockId], judge: &mut Judge) {
+    let count = bag.nodes.len();
+    for _ in 0..150 {
+        let (index, other) = (bag.draw(count), bag.draw(count));
+        let lock = locks[bag.draw(locks.len())];
+        let lease = Span::from_millis(u32::try_from(200 + bag.draw(4_800)).unwrap());
+        match bag.draw(14) {
+            0 | 1 => bag.command(index, Command::Acquire { lock, lease }),
+            2 => bag.command(index, Command::Try { lock, lease }),
+            3 => bag.command(index, Command::Renew { lock, lease }),
+            4 => bag.command(index, Command::Release { lock }),
+            5 if bag.draw(4) == 0 => bag.command(index, Command::Cancel { lock }),
+            6 if index != other && bag.draw(3) == 0 => bag.suspect(index, other),
+            7 if bag.suspects[index].meets(NodeSet::slot(other)) => bag.trust(index, other),
+            // Time passes, and deadlines with it: all at once, or those that sleep notice later.
+            8 => {
+                let end = bag.now.after(Span::from_millis(u32::try_from(bag.draw(20) * bag.draw(20)).unwrap()));
+                while bag.draw(10) > 0 && bag.wait(end) {
+                    judge.look(bag, locks);
+                }
+                bag.now = bag.now.max(end);
+            }
+            _ => {
+                for _ in 0..count {
+                    bag.deliver();
+                    judge.look(bag, locks);
+                }
+            }
+        }
+        judge.look(bag, locks);
+    }
+}
+
+/// Sees to it that never two hold a lock, and that every grant has a higher fence than those before.
+#[derive(Default)]
+struct Judge {
+    last: BTreeMap<LockId, (usize, Fence)>,
+    grants: usize,
+}
+
+impl Judge {
+    fn look<M: Mutex>(&mut self, bag: &Bag<M>, locks: &[LockId]) {
+        for &lock in locks {
+            let Some(held) = bag.holder(lock) else { continue };
+            if let Some(before) = self.last.insert(lock, held).filter(|&before| before != held) {
+                assert!(held.1 > before.1, "{held:?} after {before:?}");
+                self.grants += 1;
+            }
+        }
+    }
 }

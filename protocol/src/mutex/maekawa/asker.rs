@@ -6,7 +6,7 @@ use crate::algorithm::Context;
 use crate::clock::{Stamp, Term};
 use crate::config::usable;
 use crate::group::NodeSet;
-use crate::mutex::claims::{Claim, Granted, Phase as ClaimPhase, Renewal, Task};
+use crate::mutex::claims::{Claim, Granted, Task};
 use crate::mutex::{Command, Fence, LockId, Refusal};
 
 impl Maekawa {
@@ -15,7 +15,7 @@ impl Maekawa {
             None => {} // it was refused
             Some(Task::Ask(claim)) => {
                 let set = self.choose(cx);
-                if tries(&claim) && !set.without(present(cx)).is_empty() {
+                if claim.is_trying() && !set.without(present(cx)).is_empty() {
                     self.claims.refuse(claim.lock, claim.request, Refusal::Busy, out.out);
                     return;
                 }
@@ -53,7 +53,7 @@ impl Maekawa {
         let Some(claim) = self.claims.get(lock) else { return };
         let Some(ballot) = self.ballots.iter_mut().find(|ballot| ballot.lock == lock) else { return };
         let Phase::Asking(asking) = &mut ballot.phase else { return };
-        let Some((to, turn)) = asking.ask(present(cx)) else {
+        let Some((to, turn)) = asking.ask(cx.now, present(cx)) else {
             self.again(cx, lock, out);
             return;
         };
@@ -80,22 +80,21 @@ impl Maekawa {
     pub(super) fn hear_grant(
         &mut self,
         cx: &Context<'_>,
-        (lock, request): (LockId, Stamp),
-        (slot, turn): (usize, u16),
+        lock: LockId,
+        request: Stamp,
         vote: Given,
         out: &mut Out<'_>,
     ) {
-        let claim = self.claims.waiting(lock, request).copied();
-        let (Some(claim), Some(asking)) = (claim, self.asking(lock, request, vote.from)) else {
-            let mine =
-                |ballot: &Ballot| (ballot.lock, ballot.request) == (lock, request) && ballot.set.meets(vote.from);
+        let from = NodeSet::slot(vote.slot);
+        let lease = self.claims.waiting(lock, request).map(|claim| claim.lease);
+        let (Some(lease), Some(asking)) = (lease, self.asking(lock, request, from)) else {
+            let mine = |ballot: &Ballot| (ballot.lock, ballot.request) == (lock, request) && ballot.set.meets(from);
             if !self.ballots.iter().any(mine) {
-                out.send(vote.from, Message::Release { lock, request }); // it is not wanted any more
+                out.send(from, Message::Release { lock, request }); // it is not wanted any more
             }
             return;
         };
-        if asking.is_turn(slot, turn) {
-            asking.take(&claim, vote);
+        if asking.take(cx.now, lease, vote) {
             self.consider(cx, lock, out);
         }
     }
@@ -112,7 +111,7 @@ impl Maekawa {
             return; // overtaken by the vote itself
         }
         let Some(claim) = self.claims.waiting(lock, request) else { return };
-        if tries(claim) {
+        if claim.is_trying() {
             self.claims.refuse(lock, request, Refusal::Busy, out.out);
             self.leave(lock, out);
         } else {
@@ -127,12 +126,12 @@ impl Maekawa {
         let Phase::Asking(asking) = &mut ballot.phase else { return };
         let back = asking.to_yield();
         if !back.is_empty() {
-            match asking.give_back(back) {
+            match asking.give_back(cx.now, back) {
                 Some(turn) => out.send(back, Message::Relinquish { lock, request, turn }),
                 None => self.again(cx, lock, out),
             }
-        } else if asking.given == set && asking.agreed != set {
-            out.send(set.without(asking.agreed), Message::Confirm { lock, request, number: asking.number });
+        } else if asking.given == set && asking.fence.by != set {
+            out.send(set.without(asking.fence.by), Message::Confirm { lock, request, number: asking.fence.number });
         } else {
             self.enter(cx, lock, out);
         }
@@ -143,10 +142,10 @@ impl Maekawa {
         let Some(ballot) = self.ballots.iter_mut().find(|ballot| ballot.lock == lock) else { return };
         let Phase::Asking(asking) = &ballot.phase else { return };
         // Votes about to run out are asked for anew instead (`tend`).
-        if asking.given.and(asking.agreed) != ballot.set || asking.stale <= cx.now {
+        if asking.given.and(asking.fence.by) != ballot.set || asking.stale <= cx.now {
             return;
         }
-        let fence = Fence { term: Term::ZERO, count: asking.number };
+        let fence = Fence { term: Term::ZERO, count: asking.fence.number };
         let granted = Granted { lock, request: ballot.request, fence, until: asking.until() };
         if self.claims.grant(cx, granted, out.out) {
             ballot.phase = Phase::Holding { renewed: NodeSet::EMPTY, again: None };
@@ -156,7 +155,7 @@ impl Maekawa {
     pub(super) fn hear_renewed(&mut self, lock: LockId, number: Stamp, from: NodeSet, out: &mut Out<'_>) {
         let Some(ballot) = self.ballots.iter_mut().find(|ballot| ballot.lock == lock) else { return };
         let Phase::Holding { renewed, again } = &mut ballot.phase else { return };
-        let Some(renewal) = self.claims.get(lock).and_then(renewal_of).filter(|renewal| renewal.number == number)
+        let Some(renewal) = self.claims.get(lock).and_then(Claim::renewal).filter(|renewal| renewal.number == number)
         else {
             return;
         };
@@ -184,7 +183,7 @@ impl Maekawa {
         let request = ballot.request;
         match &mut ballot.phase {
             Phase::Holding { renewed, again } => {
-                let Some(renewal) = self.claims.get(lock).and_then(renewal_of) else {
+                let Some(renewal) = self.claims.get(lock).and_then(Claim::renewal) else {
                     *again = None;
                     return;
                 };
@@ -203,7 +202,7 @@ impl Maekawa {
                     let left = core::mem::replace(&mut ballot.set, other).without(other);
                     asking.turn_to(other);
                     out.send(left.and(up), Message::Release { lock, request });
-                } else if down && self.claims.get(lock).is_some_and(tries) {
+                } else if down && self.claims.get(lock).is_some_and(Claim::is_trying) {
                     self.claims.refuse(lock, request, Refusal::Busy, out.out);
                     self.leave(lock, out);
                     return;
@@ -212,17 +211,6 @@ impl Maekawa {
                 self.consider(cx, lock, out);
             }
         }
-    }
-}
-
-fn tries(claim: &Claim) -> bool {
-    matches!(claim.phase, ClaimPhase::Waiting { trying: true, .. })
-}
-
-fn renewal_of(claim: &Claim) -> Option<Renewal> {
-    match claim.phase {
-        ClaimPhase::Waiting { .. } => None,
-        ClaimPhase::Held { renewal, .. } => renewal,
     }
 }
 

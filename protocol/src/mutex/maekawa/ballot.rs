@@ -3,11 +3,11 @@
 use super::sets::VOTERS_MAX;
 use crate::clock::Stamp;
 use crate::config::usable;
-use crate::group::NodeSet;
+use crate::group::{NodeSet, SLOTS_MAX};
 use crate::mutex::LockId;
 use crate::mutex::claims::Claim;
-use crate::time::{Instant, Span};
-use core::cmp::Ordering;
+use crate::mutex::numbers::Agreement;
+use crate::time::{Instant, Span, Tick};
 use heapless::Vec;
 
 /// A request of this node and whom it was put to.
@@ -40,9 +40,8 @@ pub(super) struct Asking {
     pub(super) failed: NodeSet,
     /// Who wants its vote back.
     pub(super) inquired: NodeSet,
-    /// The highest number proposed, and who has agreed to it.
-    pub(super) number: Stamp,
-    pub(super) agreed: NodeSet,
+    /// What its fence will be.
+    pub(super) fence: Agreement,
     /// Until when the votes are good.
     until: Instant,
     /// When those that were given should be asked for anew.
@@ -57,7 +56,8 @@ pub(super) struct Asking {
 /// A vote that has come.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given {
-    pub(super) from: NodeSet,
+    pub(super) slot: usize,
+    pub(super) turn: u16,
     pub(super) number: Stamp,
     pub(super) waited: Span,
 }
@@ -68,8 +68,7 @@ impl Ballot {
             given: NodeSet::EMPTY,
             failed: NodeSet::EMPTY,
             inquired: NodeSet::EMPTY,
-            number: claim.request,
-            agreed: NodeSet::EMPTY,
+            fence: Agreement::new(claim.request),
             until: NEVER,
             stale: NEVER,
             owed: set,
@@ -93,20 +92,22 @@ impl Ballot {
 const NEVER: Instant = Instant::from_micros(u64::MAX);
 
 impl Asking {
-    /// Takes a vote in.
-    pub(super) fn take(&mut self, claim: &Claim, vote: Given) {
-        let Given { from, number, waited } = vote;
+    /// Takes a vote in, if it is one of the turn in which it was asked for. Says whether it is.
+    pub(super) fn take(&mut self, now: Instant, lease: Span, vote: Given) -> bool {
+        let Given { slot, turn, number, waited } = vote;
+        let Some(asked) = self.turns.get(slot).filter(|seat| seat.turn == turn).map(|seat| seat.asked) else {
+            return false;
+        };
+        let from = NodeSet::slot(slot);
         self.given = self.given.with(from);
         self.failed = self.failed.without(from);
-        // It was given no sooner than this: the request had been there for so long, and had not left here before.
-        let given = claim.asked.after(usable(waited));
-        self.until = self.until.min(given.after(usable(claim.lease)));
-        self.stale = self.until.before(claim.lease.share(1, 4));
-        match number.cmp(&self.number) {
-            Ordering::Greater => (self.number, self.agreed) = (number, from),
-            Ordering::Equal => self.agreed = self.agreed.with(from),
-            Ordering::Less => self.agreed = self.agreed.without(from),
-        }
+        // It was given no sooner than this: the request had been there for so long, and had not left here before. A tick
+        // is a millisecond.
+        let asked = now.before(asked.ago(now)).before(Span::from_millis(1));
+        self.until = self.until.min(asked.after(usable(waited)).after(usable(lease)));
+        self.stale = self.until.before(lease.share(1, 2)); // whoever enters has half of its time at least
+        self.fence.propose(from, number);
+        true
     }
 
     /// Until when the votes are good.
@@ -120,12 +121,12 @@ impl Asking {
     }
 
     /// Gives these votes back. `None` where turns have run out.
-    pub(super) fn give_back(&mut self, set: NodeSet) -> Option<u16> {
+    pub(super) fn give_back(&mut self, now: Instant, set: NodeSet) -> Option<u16> {
         self.given = self.given.without(set);
-        self.agreed = self.agreed.without(set);
+        self.fence.by = self.fence.by.without(set);
         self.inquired = self.inquired.without(set);
         self.failed = self.failed.with(set);
-        self.turns.next(set)
+        self.turns.next(now, set)
     }
 
     /// Holds no vote for given any more: all are to be asked for anew.
@@ -138,22 +139,22 @@ impl Asking {
     /// Asks only these from now on.
     pub(super) fn turn_to(&mut self, set: NodeSet) {
         self.owed = self.owed.with(set.without(self.given)).and(set);
-        for kept in [&mut self.given, &mut self.failed, &mut self.inquired, &mut self.agreed] {
+        for kept in [&mut self.given, &mut self.failed, &mut self.inquired, &mut self.fence.by] {
             *kept = kept.and(set);
         }
         self.turns.keep(set);
     }
 
     /// Whom to ask now, of those who are up, and in which turn. `None` where turns have run out.
-    pub(super) fn ask(&mut self, up: NodeSet) -> Option<(NodeSet, u16)> {
+    pub(super) fn ask(&mut self, now: Instant, up: NodeSet) -> Option<(NodeSet, u16)> {
         let to = self.owed.and(up);
         self.owed = self.owed.without(to);
-        Some((to, self.turns.next(to)?))
+        Some((to, self.turns.next(now, to)?))
     }
 
     /// Whether `turn` is the one in which `slot` was last asked.
     pub(super) fn is_turn(&self, slot: usize, turn: u16) -> bool {
-        self.turns.get(slot) == Some(turn)
+        self.turns.get(slot).is_some_and(|seat| seat.turn == turn)
     }
 }
 
@@ -161,25 +162,33 @@ impl Asking {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Turns {
     last: u16,
-    seats: Vec<(u8, u16), VOTERS_MAX>,
+    seats: Vec<Seat, VOTERS_MAX>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Seat {
+    slot: u8,
+    turn: u16,
+    asked: Tick,
 }
 
 impl Turns {
-    fn get(&self, slot: usize) -> Option<u16> {
-        self.seats.iter().find(|(seat, _)| usize::from(*seat) == slot).map(|&(_, turn)| turn)
+    fn get(&self, slot: usize) -> Option<&Seat> {
+        self.seats.iter().find(|seat| usize::from(seat.slot) == slot)
     }
 
-    /// A turn of which these were never asked.
-    fn next(&mut self, set: NodeSet) -> Option<u16> {
+    /// A turn in which these were never asked.
+    fn next(&mut self, now: Instant, set: NodeSet) -> Option<u16> {
         self.last = self.last.checked_add(1)?;
-        self.keep(NodeSet::first(64).without(set));
+        self.keep(NodeSet::first(SLOTS_MAX).without(set));
         for slot in set.slots() {
-            self.seats.push((u8::try_from(slot).ok()?, self.last)).ok()?;
+            let slot = u8::try_from(slot).ok()?;
+            self.seats.push(Seat { slot, turn: self.last, asked: Tick::of(now) }).ok()?;
         }
         Some(self.last)
     }
 
     fn keep(&mut self, set: NodeSet) {
-        self.seats.retain(|&(slot, _)| set.meets(NodeSet::slot(usize::from(slot))));
+        self.seats.retain(|seat| set.meets(NodeSet::slot(usize::from(seat.slot))));
     }
 }

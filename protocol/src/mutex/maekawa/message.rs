@@ -33,7 +33,7 @@ pub enum Message {
         turn: u16,
         /// Under which number the voter agrees.
         number: Stamp,
-        /// How long the request has been here.
+        /// How long the request has been here in this turn.
         waited: Span,
     },
     /// You come first, but somebody else has it: it is asked for.

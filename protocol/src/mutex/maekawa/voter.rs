@@ -59,6 +59,7 @@ enum Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     request: Request,
+    /// When it came in this turn.
     arrived: Tick,
     told: Told,
 }
@@ -116,6 +117,9 @@ impl Voter {
                 return; // out of date
             }
             if new.number == vote.request.number {
+                if new.turn != vote.request.turn {
+                    vote.arrived = Tick::of(cx.now);
+                }
                 (vote.request, vote.told) = (new, false);
             } else {
                 self.votes.retain(|vote| !of_same(&vote.request) || vote.gone); // it asks anew: it has left
@@ -125,7 +129,7 @@ impl Voter {
             if (new.number, new.turn) < (waiting.request.number, waiting.request.turn) {
                 return; // out of date
             }
-            if new.number != waiting.request.number {
+            if (new.number, new.turn) != (waiting.request.number, waiting.request.turn) {
                 waiting.arrived = Tick::of(cx.now);
             }
             (waiting.request, waiting.told) = (new, Told::Nothing);
@@ -171,14 +175,15 @@ impl Voter {
         self.numbers.take_back(lock, vote.before);
         self.votes.retain(|vote| vote.request.lock != lock);
         let request = Request { turn, ..vote.request };
-        let _ = self.waiting.push(Waiting { request, arrived: vote.arrived, told: Told::Fail }); // it knows that it waits
+        let arrived = Tick::of(cx.now);
+        let _ = self.waiting.push(Waiting { request, arrived, told: Told::Fail }); // it knows that it waits
         self.settle(cx, lock, out);
     }
 
     /// A request is over.
     pub(super) fn release(&mut self, cx: &Context<'_>, slot: u8, lock: LockId, request: Stamp, out: &mut Out<'_>) {
         let over = |old: &Request| old.is_of(slot, lock) && old.number == request;
-        self.votes.retain(|vote| !over(&vote.request));
+        self.votes.retain(|vote| vote.gone || !over(&vote.request));
         self.waiting.retain(|waiting| !over(&waiting.request));
         self.settle(cx, lock, out);
     }
