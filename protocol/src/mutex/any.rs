@@ -1,8 +1,8 @@
 //! The lock as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
 use super::{
-    Central, Command, Fence, Lamport, LockId, Maekawa, Mutex, Notice, RicartAgrawala, TokenRing, central, lamport, maekawa,
-    ricart_agrawala, token_ring,
+    Central, Command, Fence, Lamport, LockId, Maekawa, Mutex, Notice, Raymond, RicartAgrawala, TokenRing, Voting, central,
+    lamport, maekawa, raymond, ricart_agrawala, token_ring, voting,
 };
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Stamp;
@@ -127,4 +127,6 @@ any! {
     Lamport in lamport: "The lock of Lamport.",
     RicartAgrawala in ricart_agrawala: "The lock of Ricart and Agrawala.",
     Maekawa in maekawa: "The lock of Maekawa.",
+    Voting in voting: "The lock by a majority of votes.",
+    Raymond in raymond: "The lock of Raymond.",
 }

@@ -281,6 +281,8 @@ impl Claim {
     #[must_use]
     pub fn until(&self, waited: Span) -> Instant {
         self.asked.after(usable(waited)).after(usable(self.lease))
+    }
+
     /// Whether the application would rather be refused than wait.
     pub const fn is_trying(&self) -> bool {
         matches!(self.phase, Phase::Waiting { trying: true, .. })

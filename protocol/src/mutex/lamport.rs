@@ -165,7 +165,8 @@ impl Algorithm for Lamport {
             Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set, out),
             Input::Fact(Fact::PeerUp(_)) => self.consent.hurry(cx),
             // A suspicion is no reason to enter; who leads does not matter; the view was looked at; what is due is due.
-            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::View) | Input::Timeout => {}
+            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::View | Fact::Parent(_))
+            | Input::Timeout => {}
         }
         if let Some(tried) = self.consent.enter(cx, out, |consent, claim| Self::turn(consent, cx, claim)) {
             self.withdraw(cx, &tried, out);

@@ -181,7 +181,7 @@ impl Algorithm for Maekawa {
                 self.doubt(who);
                 self.voter.reset(who);
             }
-            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // no leader, and no view
+            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {} // no leader, and no view
             Input::Timeout => self.tend(cx, &mut out),
         }
         let me = cx.roster.slot_of(cx.me);

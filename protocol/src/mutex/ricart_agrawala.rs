@@ -160,7 +160,8 @@ impl Algorithm for RicartAgrawala {
             Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set, out),
             Input::Fact(Fact::PeerUp(_)) => self.consent.hurry(cx),
             // A suspicion is no reason to enter; who leads does not matter; the view was looked at; what is due is due.
-            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::View) | Input::Timeout => {}
+            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::View | Fact::Parent(_))
+            | Input::Timeout => {}
         }
         // With everybody's consent it is this node's turn: whoever comes first would not have given it.
         self.consent.enter(cx, out, |_, _| Turn::Mine);

@@ -373,7 +373,7 @@ impl Algorithm for Voting {
             Input::Fact(Fact::PeerUp(who)) => self.ask_again(who, &mut out),
             Input::Fact(Fact::PeerReset(who)) => self.voter.reset(who),
             Input::Fact(Fact::PeerDown(_)) => self.consider_all(cx, &mut out),
-            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // no leader, and no view
+            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {} // no leader, and no view
             Input::Timeout => self.tend(cx, &mut out),
         }
         let me = cx.roster.slot_of(cx.me);

@@ -2,7 +2,6 @@
 
 use super::super::LockId;
 use super::super::claims::{Claim, Granted};
-use super::word::{Generation, Token};
 use super::word::{Generation, Need, Token};
 use crate::algorithm::Context;
 use crate::clock::Stamp;
