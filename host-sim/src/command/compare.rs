@@ -59,7 +59,7 @@ enum What {
     /// A message to several members counts once for each. Receipts and whatever is sent again count
     /// apart, and so do courtesies: what tells somebody that others come first, which textbooks leave
     /// out. The delay is from asking to getting the lock, the sync delay from one that gives it back to
-    /// the next that waits; both are in message times of a millisecond. In JSON, max_wait is in
+    /// the next that waits; both are in message times of a millisecond. Times in JSON are in
     /// microseconds.
     #[command(verbatim_doc_comment, after_help = MUTEX_EXAMPLES)]
     Mutexes(Asked),

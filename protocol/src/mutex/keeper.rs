@@ -157,7 +157,7 @@ impl Keeper {
     fn lose(&mut self, cx: &Context<'_>, set: NodeSet) {
         let mut due = cx.now;
         for place in self.places.iter_mut().filter(|place| !place.here && place.passed.meets(set)) {
-            (place.missing, place.passed, place.due) = (true, NodeSet::EMPTY, Some(due));
+            (place.trouble, place.passed, place.due) = (Some(Need::Missing), NodeSet::EMPTY, Some(due));
             due = due.after(cx.timing.retry);
         }
         let Self { places, office: Some(office), .. } = self else { return };
@@ -225,7 +225,7 @@ impl Keeper {
             return None;
         }
         let ruling = office.rule(cx, from, lock, call);
-        if ruling == Ruling::Lost && !here {
+        if ruling == Ruling::Lost && !(here && call.0 == Need::Missing) {
             office.recall(cx, lock, cx.now);
         }
         Some(ruling)
@@ -261,14 +261,14 @@ impl Keeper {
                     claims.refuse(lock, request, Refusal::Full, out);
                 }
             }
-            Word::Recall { lock, generation, direct } => {
+            Word::Recall { lock, generation, via } => {
                 let inside = claims.holds(lock, cx.now).is_some();
                 let Some(place) = self.open(cx, lock, claims) else { return }; // it will be waited out
                 if generation < place.token.generation {
                     return; // of a leader that leads no more
                 }
                 place.raise(generation, cx.now);
-                (place.root, place.direct, place.owed) = (sender, direct, sender);
+                (place.root, place.via, place.owed) = (sender, via, sender);
                 self.clear(cx, lock, inside, out);
             }
             Word::Clear { lock, generation, had } => self.hear_clear(cx, sender, lock, (generation, had)),
@@ -293,7 +293,7 @@ impl Keeper {
                 let ahead = self.ahead(lock, sender);
                 out.send(sender, Word::Warrant { lock, number, generation, ahead }.into());
             }
-            Some(Ruling::Void(generation)) => out.send(sender, Word::Recall { lock, generation, direct: false }.into()),
+            Some(Ruling::Void(generation)) => out.send(sender, Word::Recall { lock, generation, via: cx.up }.into()),
             Some(Ruling::Noted | Ruling::Lost) => {} // nothing, or everybody will be asked
         }
     }
@@ -431,8 +431,9 @@ impl Keeper {
         let lock = place.lock;
         let claim = claims.get(lock).map(|claim| claim.phase);
         let lease = cx.timing.lock_lease;
+        let trouble = place.trouble.take();
         let (need, again) = match claim {
-            _ if core::mem::take(&mut place.missing) => (Some(Need::Missing), claim.map(|_| lease)),
+            _ if trouble.is_some() => (trouble, claim.map(|_| lease)),
             Some(Phase::Held { .. }) => (Some(Need::Using), Some(lease.share(1, 3))),
             Some(Phase::Waiting { .. }) => (None, Some(lease)),
             None => (None, None),
@@ -453,11 +454,12 @@ impl Keeper {
         let Some(office) = &mut self.office else { return };
         if let Some((post, clear)) = office.question(cx) {
             let Post { lock, generation, direct, .. } = post;
-            out.send(cx.up.without(clear), Word::Recall { lock, generation, direct }.into());
+            let via = if direct { NodeSet::EMPTY } else { cx.up };
+            out.send(cx.up.without(clear), Word::Recall { lock, generation, via }.into());
             let (me, inside) = (cx.roster.set_of(cx.me), claims.holds(lock, cx.now).is_some());
             if let Some(place) = self.get(lock) {
                 place.raise(generation, cx.now);
-                (place.root, place.direct, place.owed) = (me, direct, me);
+                (place.root, place.owed) = (me, me);
             }
             self.clear(cx, lock, inside, out);
         }
@@ -466,9 +468,38 @@ impl Keeper {
         }
     }
 
+    /// Refuses a claim that is only tried, when it was not granted at once.
+    pub(super) fn try_no_longer<M>(
+        &mut self,
+        cx: &Context<'_>,
+        lock: LockId,
+        claims: &mut Claims,
+        out: &mut Outbox<M, Notice>,
+    ) {
+        let leaderless = self.leader.is_none();
+        let Some(place) = self.get(lock) else { return };
+        let Some(&claim) = claims.get(lock).filter(|claim| matches!(claim.phase, Phase::Waiting { trying: true, .. }))
+        else {
+            place.tried = None;
+            return;
+        };
+        let until = *place.tried.get_or_insert(claim.asked.after(cx.timing.heartbeat));
+        if leaderless || until <= cx.now {
+            place.tried = None;
+            claims.refuse(lock, claim.request, Refusal::Busy, out);
+        }
+    }
+
+    /// Begins to keep `lock`, if this node leads.
+    pub(super) fn demand(&mut self, cx: &Context<'_>, lock: LockId) {
+        if let Some(office) = &mut self.office {
+            office.open(cx, lock);
+        }
+    }
+
     /// When [`Keeper::tend`] has something to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let office = self.office.as_ref().and_then(Office::deadline);
-        self.places.iter().fold(office, |soonest, place| sooner(soonest, place.due))
+        self.places.iter().fold(office, |soonest, place| sooner(soonest, sooner(place.due, place.tried)))
     }
 }

@@ -180,8 +180,8 @@ impl Office {
                 post.sign = cx.now;
                 Ruling::Noted
             }
-            (Need::Missing, Fate::Made) if current => Ruling::Lost,
-            (Need::Missing, Fate::Made | Fate::Asking { .. }) => Ruling::Noted, // known, or long found
+            (Need::Missing | Need::Astray, Fate::Made) if current => Ruling::Lost,
+            (Need::Missing | Need::Astray, Fate::Made | Fate::Asking { .. }) => Ruling::Noted, // known, or long found
         }
     }
 
@@ -204,7 +204,7 @@ impl Office {
     /// The token was made.
     pub(super) fn made(&mut self, cx: &Context<'_>, lock: LockId) -> Option<Generation> {
         let post = self.post_mut(lock)?;
-        (post.fate, post.issued, post.sign) = (Fate::Made, cx.now, cx.now);
+        (post.fate, post.issued, post.sign, post.direct) = (Fate::Made, cx.now, cx.now, false);
         Some(post.generation)
     }
 

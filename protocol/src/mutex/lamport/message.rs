@@ -1,0 +1,63 @@
+//! What members say to each other in Lamport's lock.
+
+use crate::clock::Stamp;
+use crate::mutex::LockId;
+use crate::mutex::consent::{Turns, Word};
+use crate::wire::{self, Delivery, Kind};
+use serde::{Deserialize, Serialize};
+
+/// What members say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// Of requests.
+    Word(Word),
+    /// I have written your request down.
+    Ack {
+        /// About which lock.
+        lock: LockId,
+        /// My own request for it, if I have one: the letter that said so may have been given up.
+        mine: Option<Stamp>,
+        /// Whose question this answers, and which.
+        turns: Turns,
+    },
+    /// Strike my request out.
+    Release {
+        /// For which lock.
+        lock: LockId,
+    },
+}
+
+impl From<Word> for Message {
+    fn from(word: Word) -> Self {
+        Self::Word(word)
+    }
+}
+
+impl wire::Message for Message {
+    fn kind(&self) -> Kind {
+        Kind::Lamport
+    }
+
+    fn delivery(&self) -> Delivery {
+        match self {
+            Self::Word(word) => word.delivery(),
+            Self::Ack { .. } | Self::Release { .. } => Delivery::Reliable,
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Word(word) => word.word(),
+            Self::Ack { .. } => "ack",
+            Self::Release { .. } => "release",
+        }
+    }
+
+    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
+        wire::encode(self, buffer)
+    }
+
+    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
+        if kind == Kind::Lamport { wire::decode(body) } else { None }
+    }
+}
