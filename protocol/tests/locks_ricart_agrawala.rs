@@ -13,7 +13,7 @@ use protocol::clock::Stamp;
 use protocol::config::granted;
 use protocol::mutex::consent::{Turns, Word};
 use protocol::mutex::ricart_agrawala::Message;
-use protocol::mutex::{Command, Notice, Refusal, RicartAgrawala};
+use protocol::mutex::{Command, LockId, Notice, Refusal, RicartAgrawala};
 use protocol::wire::Kind;
 use protocol::{Span, Timing};
 
@@ -327,4 +327,75 @@ fn a_change_of_the_view_voids_what_was_consented_before() {
     council.set_view(2, &[1, 2]);
     council.deliver_all();
     assert_eq!(council.holders(), [1]);
+}
+
+#[test]
+fn a_member_waits_out_its_own_word_too() {
+    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
+    for name in [1, 3] {
+        council.set_view(name, &[1, 3]);
+    }
+    council.acquire(3);
+    council.deliver_all(); // 2 knows nothing of it
+    for name in [1, 2] {
+        council.set_view(name, &[1, 2]);
+    }
+    council.acquire(1);
+    council.deliver_all();
+    assert_eq!(council.holders(), [3]);
+    council.pass(granted(LEASE));
+    council.deliver_all();
+    assert_eq!(council.holders(), [1]);
+}
+
+#[test]
+fn a_holder_that_overstays_its_lease_makes_room_by_itself() {
+    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
+    council.acquire(1);
+    council.deliver_all();
+    council.acquire(2);
+    council.deliver_all();
+    council.pass(LEASE);
+    council.deliver_all();
+    assert_eq!(council.notices(1).last(), Some(&Notice::Lost { lock: door() }));
+    assert_eq!(council.holders(), [2]);
+}
+
+#[test]
+fn four_locks_that_end_at_once_are_not_too_much_for_a_step() {
+    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
+    let names = ["a", "b", "c", "d"].map(LockId::from_name);
+    for name in [1, 2, 3] {
+        for lock in names {
+            council.command(name, Command::Acquire { lock, lease: LEASE });
+        }
+        council.deliver_all();
+    }
+    let mut held = Vec::new();
+    while held.len() < 12 {
+        for name in [1, 2, 3] {
+            held.extend(names.iter().filter(|&&lock| council.holds(name, lock)).map(|_| name));
+        }
+        council.set_view(2, &[1, 2]);
+        council.set_view(2, &[1, 2, 3]);
+        council.pass(LEASE);
+        council.deliver_all();
+        assert!(held.len() <= 12 && council.spent() < Span::from_secs(60), "{held:?}");
+    }
+    held.sort_unstable();
+    assert_eq!(held, [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+}
+
+#[test]
+fn nobody_answers_a_request_that_was_taken_back() {
+    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
+    council.acquire(1);
+    council.deliver_all();
+    council.acquire(2);
+    council.deliver_all();
+    council.cancel(2);
+    council.deliver_all();
+    let said = council.said("reply");
+    council.release(1);
+    assert_eq!(council.said("reply"), said);
 }

@@ -25,11 +25,11 @@
 //!
 //! # Limits
 //! A group of [`MEMBERS_MAX`] with [`LOCKS_MAX`] locks each; [`HEARD_MAX`] requests wait at a node. One more is answered
-//! with [`Word::Full`]. In one step at most [`LETTERS_MAX`] letters answer what waited; what is left over is asked again.
+//! with [`Word::Full`]. What does not fit into one step is done in the next, at once.
 
-use super::claims::{Claim, Granted, Phase};
+use super::claims::{Claim, Granted, Phase, Renewal};
 use super::{Claims, Fence, LOCKS_MAX, LockId, Notice, Refusal};
-use crate::algorithm::{Context, Outbox};
+use crate::algorithm::{Context, OUTPUTS_MAX, Outbox};
 use crate::clock::{Stamp, Term};
 use crate::group::{NodeId, NodeSet};
 use crate::time::{Instant, Span, sooner};
@@ -48,8 +48,8 @@ pub use word::{Ask, Turns, Word};
 pub const MEMBERS_MAX: usize = 16;
 /// How many requests of others a node keeps: all there can be.
 pub const HEARD_MAX: usize = (MEMBERS_MAX - 1) * LOCKS_MAX;
-/// How many letters one step writes to answer what waited.
-const LETTERS_MAX: usize = 3;
+/// A step that has said so much leaves the rest to the next: nothing here says more than two things at a time.
+const CROWD: usize = OUTPUTS_MAX - 2;
 
 /// A request of another member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,8 +117,8 @@ pub struct Consent {
     polls: Polls,
     promises: Promises,
     heard: Vec<Heard, HEARD_MAX>,
-    /// When its word to those who are gone has run out, if anything waits for that.
-    clear_at: Option<Instant>,
+    /// When there is something to be done besides: its word to those who are gone has run out, or a step was not enough.
+    wake: Option<Instant>,
 }
 
 type Out<M> = Outbox<M, Notice>;
@@ -127,13 +127,7 @@ impl Consent {
     /// A node that takes part in nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            claims: Claims::new(),
-            polls: Polls::default(),
-            promises: Promises::NONE,
-            heard: Vec::new(),
-            clear_at: None,
-        }
+        Self { claims: Claims::new(), polls: Polls::default(), promises: Promises::NONE, heard: Vec::new(), wake: None }
     }
 
     /// It has started anew; nothing above `stamp` was agreed to before.
@@ -166,42 +160,25 @@ impl Consent {
     }
 
     /// Looks whether the view has changed: then everything is asked anew.
-    pub fn look<M: From<Word>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) {
+    pub fn look(&mut self, cx: &Context<'_>) {
         if self.promises.look(cx) {
             let open = self.polls.clone();
             for poll in open.iter() {
-                self.put(cx, subject(poll), out);
+                self.polls.begin(cx, subject(poll));
             }
         }
     }
 
-    /// Asks everybody about a claim.
-    pub fn ask<M: From<Word>>(&mut self, cx: &Context<'_>, claim: &Claim, out: &mut Out<M>) {
-        self.put(cx, Subject { lock: claim.lock, request: claim.request, renewal: None, lease: claim.lease }, out);
+    /// Will ask everybody about a claim.
+    pub fn ask(&mut self, cx: &Context<'_>, claim: &Claim) {
+        let Claim { lock, request, lease, .. } = *claim;
+        self.polls.begin(cx, Subject { lock, request, renewal: None, lease });
     }
 
-    /// Asks everybody whether a claim may be kept for longer.
-    pub fn renew<M: From<Word>>(
-        &mut self,
-        cx: &Context<'_>,
-        claim: &Claim,
-        number: Stamp,
-        lease: Span,
-        out: &mut Out<M>,
-    ) {
-        self.put(cx, Subject { lock: claim.lock, request: claim.request, renewal: Some(number), lease }, out);
-    }
-
-    fn put<M: From<Word>>(&mut self, cx: &Context<'_>, subject: Subject, out: &mut Out<M>) {
-        let Some(poll) = self.polls.begin(cx, subject) else { return };
-        let member = cx.view.meets(cx.roster.set_of(cx.me));
-        let to = if member { poll.missing(cx).and(cx.up) } else { NodeSet::EMPTY };
-        let claim = self.claims.waiting(poll.lock, poll.request);
-        let word = match claim.map(|claim| claim.phase) {
-            Some(Phase::Waiting { trying: true, .. }) => Word::Try(poll.ask(cx)),
-            Some(Phase::Waiting { trying: false, .. } | Phase::Held { .. }) | None => Word::Request(poll.ask(cx)),
-        };
-        out.send(to, word.into());
+    /// Will ask everybody whether a claim may be kept for longer.
+    pub fn renew(&mut self, cx: &Context<'_>, claim: &Claim, renewal: Renewal) {
+        let Renewal { number, lease, .. } = renewal;
+        self.polls.begin(cx, Subject { lock: claim.lock, request: claim.request, renewal: Some(number), lease });
     }
 
     /// Asks no more about `lock`. Whose answer was missing.
@@ -306,7 +283,7 @@ impl Consent {
         ready: impl Fn(&Claims, &Heard) -> bool,
         letter: impl Fn(&Claims, LockId, Turns) -> M,
     ) {
-        for _ in 0..LETTERS_MAX {
+        while !crowded(out) {
             let Some(Answer { to, lock, turns }) = self.give(cx, &ready) else { return };
             out.send(to, letter(&self.claims, lock, turns));
         }
@@ -329,21 +306,21 @@ impl Consent {
     }
 
     /// A request was too old: makes it anew.
-    pub fn outdated<M: From<Word>>(&mut self, cx: &Context<'_>, lock: LockId, turn: u8, out: &mut Out<M>) {
+    pub fn outdated(&mut self, cx: &Context<'_>, lock: LockId, turn: u8) {
         if self.asked(lock, turn).is_some()
             && let Some(claim) = self.claims.again(cx, lock)
         {
-            self.ask(cx, &claim, out);
+            self.ask(cx, &claim);
         }
     }
 
     /// These have started anew: they have forgotten what they asked for, and what they consented to.
-    pub fn reset<M: From<Word>>(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out<M>) {
+    pub fn reset(&mut self, cx: &Context<'_>, set: NodeSet) {
         self.promises.came_back(cx, set);
         self.heard.retain(|heard| !heard.from().meets(set));
         for poll in self.polls.iter_mut() {
             poll.given = poll.given.without(set);
-            out.send(poll.missing(cx).and(set).and(cx.up), Word::Request(poll.ask(cx)).into());
+            (poll.fresh, poll.next) = (true, cx.now);
         }
     }
 
@@ -356,7 +333,7 @@ impl Consent {
 
     /// Uses what everybody consented to; `turn` says whether it is this node's turn. Returns a claim that was refused
     /// because it was only tried.
-    pub fn enter<M: From<Word>>(
+    pub fn enter<M>(
         &mut self,
         cx: &Context<'_>,
         out: &mut Out<M>,
@@ -365,6 +342,9 @@ impl Consent {
         let open = self.polls.clone();
         let mut refused = None;
         for poll in open.iter().filter(|poll| poll.missing(cx).is_empty()) {
+            if crowded(out) {
+                break;
+            }
             let Some(&claim) = self.claims.get(poll.lock) else { continue };
             let until = poll.until();
             match (poll.renewal, claim.phase, turn(self, &claim)) {
@@ -385,7 +365,7 @@ impl Consent {
                 (None, Phase::Waiting { .. }, Turn::Mine) if self.promises.is_clear(cx) => {
                     // What is almost over is not worth having.
                     if until <= cx.now.after(poll.lease.share(1, 4)) {
-                        self.put(cx, subject(poll), out);
+                        self.polls.begin(cx, subject(poll));
                         continue;
                     }
                     self.polls.end(poll.lock);
@@ -399,39 +379,50 @@ impl Consent {
         refused
     }
 
-    /// Asks those again that have not answered for long, and those `also` says. Returns a claim that was refused because
-    /// it was only tried.
-    pub fn repeat<M: From<Word>>(
+    /// Asks whoever has to be asked, and those again that have not answered for long, and those `also` says. Returns a
+    /// claim that was refused because it was only tried.
+    pub fn inquire<M: From<Word>>(
         &mut self,
         cx: &Context<'_>,
         out: &mut Out<M>,
         also: impl Fn(&Self, &Poll) -> NodeSet,
     ) -> Option<Claim> {
-        let due = *self.polls.iter().find(|poll| poll.next <= cx.now)?;
-        let tried = self.claims.get(due.lock).copied();
-        if let Some(claim @ Claim { phase: Phase::Waiting { trying: true, .. }, .. }) = tried {
-            self.claims.refuse(due.lock, due.request, Refusal::Busy, out);
-            return Some(claim);
-        }
-        let to = due.missing(cx).with(also(self, &due)).and(cx.up);
-        out.send(to, Word::Repeat(due.ask(cx)).into());
-        if let Some(poll) = self.polls.named(due.lock, due.turn) {
-            poll.next = cx.now.after(cx.timing.lease());
+        while !crowded(out) {
+            let due = *self.polls.iter().find(|poll| poll.next <= cx.now)?;
+            let claim = self.claims.get(due.lock).copied()?;
+            let trying = matches!(claim.phase, Phase::Waiting { trying: true, .. });
+            if trying && !due.fresh {
+                self.claims.refuse(due.lock, due.request, Refusal::Busy, out);
+                return Some(claim);
+            }
+            let (ask, missing) = (due.ask(cx), due.missing(cx));
+            let (word, to) = match (due.fresh, trying) {
+                (true, true) => (Word::Try(ask), missing),
+                (true, false) => (Word::Request(ask), missing),
+                (false, _) => (Word::Repeat(ask), missing.with(also(self, &due))),
+            };
+            if cx.view.meets(cx.roster.set_of(cx.me)) {
+                out.send(to.and(cx.up), word.into());
+            }
+            if let Some(poll) = self.polls.named(due.lock, due.turn) {
+                (poll.fresh, poll.next) = (false, cx.now.after(cx.timing.lease()));
+            }
         }
         None
     }
 
-    /// Decides, after every step, what has to be waited for.
-    pub fn review(&mut self, cx: &Context<'_>) {
+    /// Decides, after every step, when to look again.
+    pub fn review<M>(&mut self, cx: &Context<'_>, out: &Out<M>) {
         let waits = self.polls.iter().next().is_some() || self.heard.iter().any(|heard| !heard.answered);
-        self.clear_at = Some(self.promises.clear_at(cx)).filter(|&at| waits && at > cx.now);
+        let clear_at = Some(self.promises.clear_at(cx)).filter(|&at| waits && at > cx.now);
+        self.wake = if crowded(out) { Some(cx.now) } else { clear_at };
     }
 
     /// When something is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let next = self.polls.iter().map(|poll| poll.next).min();
-        sooner(sooner(self.claims.deadline(), next), self.clear_at)
+        sooner(sooner(self.claims.deadline(), next), self.wake)
     }
 }
 
@@ -444,4 +435,9 @@ impl Default for Consent {
 /// What a question is about.
 const fn subject(poll: &Poll) -> Subject {
     Subject { lock: poll.lock, request: poll.request, renewal: poll.renewal, lease: poll.lease }
+}
+
+/// Whether a step has said enough.
+fn crowded<M>(out: &Out<M>) -> bool {
+    out.outputs().len() >= CROWD
 }

@@ -46,7 +46,7 @@ use crate::time::Instant;
 
 mod message;
 
-pub use message::Message;
+pub use message::{Locks, Message};
 
 /// Lamport's lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -75,10 +75,8 @@ impl Lamport {
 
     fn command(&mut self, cx: &Context<'_>, command: Command, out: &mut Out) {
         match self.consent.claims.command(cx, command, out) {
-            Some(Task::Ask(claim)) => self.consent.ask(cx, &claim, out),
-            Some(Task::Renew(claim, renewal)) => {
-                self.consent.renew(cx, &claim, renewal.number, renewal.lease, out);
-            }
+            Some(Task::Ask(claim)) => self.consent.ask(cx, &claim),
+            Some(Task::Renew(claim, renewal)) => self.consent.renew(cx, &claim, renewal),
             Some(Task::Release(claim) | Task::Cancel(claim)) => self.withdraw(cx, &claim, out),
             None => {} // refused
         }
@@ -87,7 +85,20 @@ impl Lamport {
     /// Has all others strike a request out.
     fn withdraw(&mut self, cx: &Context<'_>, claim: &Claim, out: &mut Out) {
         self.consent.end(cx, claim.lock);
-        out.send(cx.view.and(cx.up), Message::Release { lock: claim.lock });
+        let mut locks = Locks::new();
+        let _ = locks.push(claim.lock); // there is room for one
+        out.send(cx.view.and(cx.up), Message::Release { locks });
+    }
+
+    /// The same for all claims that ended by themselves.
+    fn expire(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let mut locks = Locks::new();
+        while let Some(lost) = self.consent.expire(cx, out) {
+            let _ = locks.push(lost.lock); // there is room for all
+        }
+        if !locks.is_empty() {
+            out.send(cx.view.and(cx.up), Message::Release { locks });
+        }
     }
 
     fn hear(&mut self, cx: &Context<'_>, from: NodeId, stamp: Stamp, message: Message, out: &mut Out) {
@@ -95,7 +106,7 @@ impl Lamport {
             Message::Word(Word::Request(ask) | Word::Try(ask) | Word::Repeat(ask)) => {
                 self.consent.hear(cx, from, ask, out);
             }
-            Message::Word(Word::Outdated { lock, turn }) => self.consent.outdated(cx, lock, turn, out),
+            Message::Word(Word::Outdated { lock, turn }) => self.consent.outdated(cx, lock, turn),
             Message::Word(Word::Full { lock, turn }) => {
                 if let Some(claim) = self.consent.asked(lock, turn) {
                     self.consent.claims.refuse(lock, claim.request, Refusal::Full, out);
@@ -103,7 +114,11 @@ impl Lamport {
                 }
             }
             Message::Ack { lock, mine, turns } => self.hear_ack(cx, (from, stamp), lock, mine, &turns),
-            Message::Release { lock } => self.consent.forget(lock, cx.roster.set_of(from)),
+            Message::Release { locks } => {
+                for &lock in &locks {
+                    self.consent.forget(lock, cx.roster.set_of(from));
+                }
+            }
         }
     }
 
@@ -155,14 +170,12 @@ impl Algorithm for Lamport {
     }
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        while let Some(lost) = self.consent.expire(cx, out) {
-            self.withdraw(cx, &lost, out);
-        }
-        self.consent.look(cx, out);
+        self.expire(cx, out);
+        self.consent.look(cx);
         match input {
             Input::Message { from, stamp, message } => self.hear(cx, from, stamp, message, out),
             Input::Command(command) => self.command(cx, command, out),
-            Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set, out),
+            Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set),
             Input::Fact(Fact::PeerUp(_)) => self.consent.hurry(cx),
             // A suspicion is no reason to enter; who leads does not matter; the view was looked at; what is due is due.
             Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::View | Fact::Parent(_))
@@ -172,10 +185,10 @@ impl Algorithm for Lamport {
             self.withdraw(cx, &tried, out);
         }
         self.acknowledge(cx, out);
-        if let Some(tried) = self.consent.repeat(cx, out, |consent, poll| Self::ahead(consent, cx, poll)) {
+        if let Some(tried) = self.consent.inquire(cx, out, |consent, poll| Self::ahead(consent, cx, poll)) {
             self.withdraw(cx, &tried, out);
         }
-        self.consent.review(cx);
+        self.consent.review(cx, out);
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -62,10 +62,8 @@ impl RicartAgrawala {
 
     fn command(&mut self, cx: &Context<'_>, command: Command, out: &mut Out) {
         match self.consent.claims.command(cx, command, out) {
-            Some(Task::Ask(claim)) => self.consent.ask(cx, &claim, out),
-            Some(Task::Renew(claim, renewal)) => {
-                self.consent.renew(cx, &claim, renewal.number, renewal.lease, out);
-            }
+            Some(Task::Ask(claim)) => self.consent.ask(cx, &claim),
+            Some(Task::Renew(claim, renewal)) => self.consent.renew(cx, &claim, renewal),
             Some(Task::Release(claim) | Task::Cancel(claim)) => self.withdraw(cx, &claim, out),
             None => {} // refused
         }
@@ -109,7 +107,7 @@ impl RicartAgrawala {
                     out.send(cx.roster.set_of(from), Message::Deferred { lock: ask.lock, turn: ask.turn });
                 }
             }
-            Word::Outdated { lock, turn } => self.consent.outdated(cx, lock, turn, out),
+            Word::Outdated { lock, turn } => self.consent.outdated(cx, lock, turn),
             Word::Full { lock, turn } => self.refuse(cx, lock, turn, Refusal::Full, out),
         }
     }
@@ -153,11 +151,11 @@ impl Algorithm for RicartAgrawala {
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
         while self.consent.expire(cx, out).is_some() {}
-        self.consent.look(cx, out);
+        self.consent.look(cx);
         match input {
             Input::Message { from, message, .. } => self.hear(cx, from, message, out),
             Input::Command(command) => self.command(cx, command, out),
-            Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set, out),
+            Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set),
             Input::Fact(Fact::PeerUp(_)) => self.consent.hurry(cx),
             // A suspicion is no reason to enter; who leads does not matter; the view was looked at; what is due is due.
             Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::View | Fact::Parent(_))
@@ -166,11 +164,11 @@ impl Algorithm for RicartAgrawala {
         // With everybody's consent it is this node's turn: whoever comes first would not have given it.
         self.consent.enter(cx, out, |_, _| Turn::Mine);
         self.answer(cx, out);
-        if let Some(tried) = self.consent.repeat(cx, out, |_, _| NodeSet::EMPTY) {
+        if let Some(tried) = self.consent.inquire(cx, out, |_, _| NodeSet::EMPTY) {
             self.withdraw(cx, &tried, out);
             self.answer(cx, out);
         }
-        self.consent.review(cx);
+        self.consent.review(cx, out);
     }
 
     fn deadline(&self) -> Option<Instant> {

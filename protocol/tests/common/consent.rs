@@ -119,7 +119,7 @@ pub(crate) fn losses<M: Mutex + Clone + 'static>(group: fn(usize) -> Locks<M>) {
             for index in 0..5 {
                 locks.acquire(index, DOOR);
             }
-            drain(&mut locks, &[0, 1, 2, 3, 4], &format!("{percent} % lost"));
+            drain(&mut locks, DOOR, &[0, 1, 2, 3, 4], &format!("{percent} % lost"));
         }
     }
 }
@@ -147,29 +147,30 @@ pub(crate) fn partition<M: Mutex + Clone + 'static>(group: fn(usize) -> Locks<M>
     assert!(locks.fence(DOOR).unwrap() > fence, "though it asked before");
 }
 
-/// Lets everybody that waits in and out again.
-fn drain<M: Mutex + Clone + 'static>(locks: &mut Locks<M>, waiting: &[usize], told: &str) {
+/// Lets everybody that waits for a lock in and out again.
+fn drain<M: Mutex + Clone + 'static>(locks: &mut Locks<M>, name: &str, waiting: &[usize], told: &str) {
     let mut waiting = waiting.to_vec();
     let end = locks.net.now.after(Span::from_secs(120));
     while !waiting.is_empty() {
-        assert!(locks.net.now < end, "{told}: {waiting:?} wait for ever");
+        assert!(locks.net.now < end, "{told}: {waiting:?} wait for {name} for ever");
         locks.run(Span::from_millis(1));
-        if let Some(holder) = locks.holder(DOOR) {
+        if let Some(holder) = locks.holder(name) {
             locks.run(Span::from_millis(20));
-            if locks.holder(DOOR) == Some(holder) {
-                locks.release(holder, DOOR);
+            if locks.holder(name) == Some(holder) {
+                locks.release(holder, name);
             }
             waiting.retain(|&index| index != holder);
         }
     }
 }
 
-/// Half a minute or so in which members crash, come back, are cut off and want the lock, while up to 30 % of all frames are
-/// lost. Then nothing is, and everybody that still wants it gets it.
+/// Half a minute or so in which members crash, come back, are cut off and want locks, while up to 30 % of all frames are
+/// lost. Then nothing is, and everybody that still wants one gets it.
 pub(crate) fn afflict<M: Mutex + Clone + 'static>(seed: u64, group: fn(usize) -> Locks<M>) {
     let mut dice = Dice::new(seed);
     let mut draw = move |sides: u32| (dice.throw() % sides) as usize;
     let count = 3 + draw(3);
+    let names = &[DOOR, "gate", "hatch", "window"][..1 + draw(4)];
     let percent = draw(31) as u64;
     let mut locks = group(count);
     locks.net.set_fate(lossy(percent, seed));
@@ -179,18 +180,25 @@ pub(crate) fn afflict<M: Mutex + Clone + 'static>(seed: u64, group: fn(usize) ->
         let (index, fault) = (draw(u32::try_from(count).unwrap()), draw(16));
         faults.push((locks.net.now.as_micros() / 1_000, fault, index));
         let up = locks.net.nodes[index].is_some();
+        let first = draw(4);
+        for name in &names[first.min(names.len() - 1)..] {
+            match fault {
+                6 if up => locks.cancel(index, name),
+                7 if up => locks.try_(index, name),
+                8 if up => locks.renew(index, name),
+                9 | 10 if up => locks.release(index, name),
+                11.. if up => locks.acquire(index, name),
+                _ => {}
+            }
+        }
         match fault {
             0 => locks.net.crash(index),
-            1 => locks.net.boot(index),
             2 => locks.net.relink(move |a, b| (a < index) == (b < index)),
             3 => locks.net.relink(|a, b| (a != 0) == (b != 0)),
             4 | 5 => locks.net.relink(complete),
-            6 if up => locks.cancel(index, DOOR),
-            7 if up => locks.try_(index, DOOR),
-            8 if up => locks.renew(index, DOOR),
-            9 | 10 if up => locks.release(index, DOOR),
-            _ if up => locks.acquire(index, DOOR),
-            _ => locks.net.boot(index),
+            1 => locks.net.boot(index),
+            _ if !up => locks.net.boot(index),
+            _ => {}
         }
     }
     locks.net.relink(complete);
@@ -198,14 +206,15 @@ pub(crate) fn afflict<M: Mutex + Clone + 'static>(seed: u64, group: fn(usize) ->
         if locks.net.nodes[index].is_none() {
             locks.net.boot(index);
         }
-        locks.acquire(index, DOOR); // refused, where it waits already
     }
     locks.net.set_fate(|_, _, _| true);
     locks.run(Span::from_secs(10));
-    let told = format!("seed {seed}: {count} members, {percent} % lost, {faults:?}");
-    for index in 0..count {
-        locks.acquire(index, DOOR);
-    }
+    let told = format!("seed {seed}: {count} members, {percent} % lost, {names:?}, {faults:?}");
     let all: Vec<usize> = (0..count).collect();
-    drain(&mut locks, &all, &told);
+    for name in names {
+        for &index in &all {
+            locks.acquire(index, name); // refused, where it waits already
+        }
+        drain(&mut locks, name, &all, &told);
+    }
 }

@@ -92,7 +92,20 @@ impl<M: Mutex + Default> Council<M> {
         look(&mut seat.lock, &cx)
     }
 
+    /// Takes a step, and those that are due at once then.
     fn step(&mut self, name: u32, input: Input<M::Message, Command>) {
+        self.step_once(name, input);
+        let place = self.place(name);
+        for _ in 0..8 {
+            if self.seats[place].lock.deadline().is_none_or(|at| at > self.now) {
+                return;
+            }
+            self.step_once(name, Input::Timeout);
+        }
+        panic!("{name} is never done");
+    }
+
+    fn step_once(&mut self, name: u32, input: Input<M::Message, Command>) {
         let asked = matches!(input, Input::Command(_));
         let mut out = Outbox::new();
         let stamp = self.look(name, |lock, cx| {
@@ -228,6 +241,15 @@ impl<M: Mutex + Default> Council<M> {
     pub fn holders(&self) -> Vec<u32> {
         let holds = |seat: &&Seat<M>| seat.lock.holds(door(), self.now).is_some();
         self.seats.iter().filter(holds).map(|seat| seat.name).collect()
+    }
+
+    pub fn holds(&self, name: u32, lock: LockId) -> bool {
+        self.seats[self.place(name)].lock.holds(lock, self.now).is_some()
+    }
+
+    /// How long all this has taken.
+    pub fn spent(&self) -> Span {
+        self.now.since(START)
     }
 
     pub fn fence(&self, name: u32) -> Fence {

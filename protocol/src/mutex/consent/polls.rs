@@ -26,8 +26,10 @@ pub struct Poll {
     pub asked: Instant,
     /// Who consented.
     pub given: NodeSet,
-    /// When it is said again.
-    pub next: Instant,
+    /// Whether somebody has yet to be asked for the first time.
+    pub(super) fresh: bool,
+    /// When it is said, or said again.
+    pub(super) next: Instant,
 }
 
 impl Poll {
@@ -83,13 +85,13 @@ impl Polls {
     }
 
     /// Asks anew: whatever was answered before counts no more.
-    pub(super) fn begin(&mut self, cx: &Context<'_>, subject: Subject) -> Option<Poll> {
+    pub(super) fn begin(&mut self, cx: &Context<'_>, subject: Subject) {
         let Subject { lock, request, renewal, lease } = subject;
         self.end(lock);
         self.turn = self.turn.wrapping_add(1);
-        let (asked, next) = (cx.now, cx.now.after(cx.timing.lease()));
-        let poll = Poll { lock, request, turn: self.turn, renewal, lease, asked, given: NodeSet::EMPTY, next };
-        self.polls.push(poll).ok().map(|()| poll) // there is room: a claim has one at a time
+        let (turn, given, now) = (self.turn, NodeSet::EMPTY, cx.now);
+        let poll = Poll { lock, request, turn, renewal, lease, asked: now, given, fresh: true, next: now };
+        let _ = self.polls.push(poll); // there is room: a claim has one at a time
     }
 
     pub(super) fn end(&mut self, lock: LockId) {

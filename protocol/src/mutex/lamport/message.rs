@@ -1,10 +1,14 @@
 //! What members say to each other in Lamport's lock.
 
 use crate::clock::Stamp;
-use crate::mutex::LockId;
 use crate::mutex::consent::{Turns, Word};
+use crate::mutex::{LOCKS_MAX, LockId};
 use crate::wire::{self, Delivery, Kind};
+use heapless::Vec;
 use serde::{Deserialize, Serialize};
+
+/// Some locks of one member.
+pub type Locks = Vec<LockId, LOCKS_MAX>;
 
 /// What members say to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,10 +24,10 @@ pub enum Message {
         /// Whose question this answers, and which.
         turns: Turns,
     },
-    /// Strike my request out.
+    /// Strike my requests out.
     Release {
-        /// For which lock.
-        lock: LockId,
+        /// For which locks.
+        locks: Locks,
     },
 }
 
