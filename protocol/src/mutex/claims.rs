@@ -3,6 +3,7 @@
 use super::{Command, Fence, LockId, Notice, Refusal};
 use crate::algorithm::{Context, Outbox};
 use crate::clock::Stamp;
+use crate::config::usable;
 use crate::time::{Instant, Span, sooner};
 use heapless::Vec;
 
@@ -288,6 +289,13 @@ impl Claim {
             Phase::Waiting { .. } => None,
             Phase::Held { renewal, .. } => renewal,
         }
+    }
+
+    /// Until when a grant lasts that was given when the request had `waited` so long at the giver: counted from before it
+    /// was given, however long it took to arrive.
+    #[must_use]
+    pub fn until(&self, waited: Span) -> Instant {
+        self.asked.after(usable(waited)).after(usable(self.lease))
     }
 
     /// When the hold ends, or its end must be announced.
