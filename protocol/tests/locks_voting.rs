@@ -5,9 +5,10 @@ mod common;
 use common::bag::{Bag, Order, afflict, contend};
 use common::locks::{DOOR, LEASE, Locks};
 use common::lossy;
-use protocol::mutex::{Command, LockId, Notice, Refusal, Voting};
+use protocol::clock::Stamp;
+use protocol::mutex::{Command, LockId, Mutex, Notice, Refusal, Voting};
 use protocol::wire::Kind;
-use protocol::{NodeSet, Span};
+use protocol::{NodeSet, Span, Timing};
 
 const LOCK: LockId = LockId::from_name(DOOR);
 
@@ -91,8 +92,8 @@ fn x17_three_with_a_third_of_the_votes_each_give_them_back_and_are_served_one_by
 }
 
 #[test]
-fn md1_contended_runs_end_with_everybody_served_in_order_and_out_of_order() {
-    for order in [Order::Fifo, Order::Any] {
+fn md1_contended_runs_end_with_everybody_served_in_order_out_of_order_and_twice() {
+    for order in [Order::Fifo, Order::Any, Order::Twice] {
         let (mut letters, mut entries, mut formula) = (0, 0, 0);
         for seed in 0..500 {
             let count = 3 + seed as usize % 8;
@@ -318,5 +319,66 @@ fn fences_grow_over_voters_that_agreed_to_higher_numbers() {
 fn never_two_hold_a_lock_whatever_goes_wrong_and_all_are_served_when_it_is_over() {
     for seed in 0..2000 {
         afflict(&Voting::default(), 3 + seed as usize % 5, seed);
+    }
+}
+
+#[test]
+fn a_fence_is_above_everything_a_voter_agreed_to_before_it_restarted() {
+    for voter in 0..4 {
+        let mut bag = bag(4, Order::Fifo, 1);
+        bag.nodes[voter].resume(Stamp(50));
+        let others = (0..4).filter(|&index| index != voter);
+        for index in others {
+            acquire(&mut bag, index);
+            bag.settle();
+            if let Some((holder, fence)) = bag.holder(LOCK) {
+                assert!(fence.count > Stamp(50) || fence.count == Stamp(1), "{holder}: {fence:?}");
+                release(&mut bag, holder);
+                bag.settle();
+            }
+        }
+        assert!(bag.said.contains_key("confirm"), "somebody had to be told of the higher number");
+    }
+}
+
+#[test]
+fn a_slow_holder_s_lease_ends_before_fast_voters_lend_their_votes_again() {
+    let mut bag = bag(4, Order::Fifo, 1);
+    bag.drift = vec![-140, 140, 140, 140];
+    bag.command(0, Command::Acquire { lock: LOCK, lease: Timing::RADIO.lock_lease });
+    bag.settle();
+    assert!(bag.holder(LOCK).is_some());
+    bag.command(3, Command::Acquire { lock: LOCK, lease: LEASE });
+    while bag.holder(LOCK).is_none_or(|(holder, _)| holder == 0) {
+        bag.run(Span::from_millis(1)); // `holder` sees to it that there are never two
+        assert!(bag.now.as_micros() < 80_000_000, "3 waits for ever");
+    }
+}
+
+#[test]
+fn sixteen_members_that_all_want_four_locks_are_all_served() {
+    for percent in [0, 10] {
+        let mut locks = group(16);
+        locks.net.set_fate(lossy(percent, 7));
+        let names = ["a", "b", "c", "d"];
+        let mut waiting = Vec::new();
+        for index in 0..16 {
+            for name in names {
+                locks.acquire(index, name);
+                waiting.push((index, name));
+            }
+        }
+        let start = locks.net.now;
+        while !waiting.is_empty() {
+            locks.run(Span::from_millis(10));
+            for name in names {
+                if let Some(holder) = locks.holder(name) {
+                    waiting.retain(|&waiting| waiting != (holder, name));
+                    locks.release(holder, name);
+                }
+            }
+            assert!(locks.net.now.since(start) < Span::from_secs(200), "{percent} %: {waiting:?} wait for ever");
+        }
+        println!("{percent} %: {:?}", locks.net.now.since(start));
     }
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Stamp;
+use crate::group::NodeSet;
 use crate::time::Instant;
 use crate::wire::{self, Delivery, Kind};
 
@@ -108,6 +109,10 @@ macro_rules! any {
         impl Mutex for AnyMutex {
             fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
                 match self { $(Self::$name(mutex) => mutex.holds(lock, now),)+ }
+            }
+
+            fn suits(&self, group: NodeSet) -> bool {
+                match self { $(Self::$name(mutex) => mutex.suits(group),)+ }
             }
 
             fn resume(&mut self, stamp: Stamp) {

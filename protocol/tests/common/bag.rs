@@ -20,6 +20,8 @@ pub enum Order {
     Fifo,
     /// Any.
     Any,
+    /// Any, and some arrive twice.
+    Twice,
 }
 
 /// Members with a lock, numbered from 0, and the letters between them.
@@ -136,6 +138,9 @@ impl<M: Mutex> Bag<M> {
         let drawn = self.draw(self.letters.len());
         let (from, to, ..) = self.letters[drawn];
         let first = self.letters.iter().position(|&(a, b, ..)| (a, b) == (from, to)).unwrap();
+        if self.order == Order::Twice && self.draw(5) == 0 {
+            self.letters.push(self.letters[drawn].clone());
+        }
         self.deliver_at(if self.order == Order::Fifo { first } else { drawn });
         true
     }
@@ -312,12 +317,6 @@ pub fn afflict<M: Mutex + Clone>(make: &M, count: usize, seed: u64) {
         bag.restart(index, make.clone());
     }
     afflict_once(&mut bag, &locks, &mut judge);
-    for (index, other) in (0..count).flat_map(|index| (0..count).map(move |other| (index, other))) {
-        if bag.suspects[index].meets(NodeSet::slot(other)) {
-            bag.trust(index, other);
-        }
-    }
-    // From now on nothing goes wrong.
     let mut waiting: Vec<(usize, LockId)> = (0..count).flat_map(|index| locks.map(|lock| (index, lock))).collect();
     for &(index, lock) in &waiting {
         bag.command(index, Command::Cancel { lock });
@@ -327,6 +326,15 @@ pub fn afflict<M: Mutex + Clone>(make: &M, count: usize, seed: u64) {
     for &(index, lock) in &waiting {
         bag.command(index, Command::Acquire { lock, lease: Span::from_secs(2) });
     }
+    for _ in 0..3 * count {
+        bag.deliver();
+    }
+    for (index, other) in (0..count).flat_map(|index| (0..count).map(move |other| (index, other))) {
+        if bag.suspects[index].meets(NodeSet::slot(other)) {
+            bag.trust(index, other);
+        }
+    }
+    // From now on nothing goes wrong.
     let end = bag.now.after(Span::from_secs(200));
     while !waiting.is_empty() {
         if !bag.deliver() {
