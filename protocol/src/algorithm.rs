@@ -203,6 +203,11 @@ impl<M, E> Outbox<M, E> {
         self.push(Output::Notify(notice));
     }
 
+    /// Says that more was asked for than there is room to say.
+    pub const fn overflow(&mut self) {
+        self.overflowed = true;
+    }
+
     /// Whether a step asked for more than [`OUTPUTS_MAX`]: a broken bound, on which the node stops.
     #[must_use]
     pub const fn overflowed(&self) -> bool {

@@ -10,6 +10,6 @@ pub fn describe(key: &Key, frame: &[u8]) -> Option<&'static str> {
     match packet.kind.stage() {
         Stage::Election => election::AnyMessage::decode(packet.kind, packet.body).map(|said| said.word()),
         Stage::Mutex => mutex::AnyMessage::decode(packet.kind, packet.body).map(|said| said.word()),
-        Stage::Neighbours | Stage::Link | Stage::Detector | Stage::Mandate => Some(packet.kind.name()),
+        Stage::Neighbours | Stage::Link | Stage::Detector | Stage::Mandate | Stage::Upper => Some(packet.kind.name()),
     }
 }

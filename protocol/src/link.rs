@@ -254,7 +254,19 @@ impl<P: Message> Link<P> {
     /// Whether there is room for the answers to one more letter.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.queue.iter().filter(|posted| posted.letter.is_some()).count() <= QUEUE_MAX - ANSWERS_MAX
+        self.letters() <= QUEUE_MAX - ANSWERS_MAX
+    }
+
+    /// How many own letters wait to be acknowledged.
+    #[must_use]
+    pub fn letters(&self) -> usize {
+        self.queue.iter().filter(|posted| posted.letter.is_some()).count()
+    }
+
+    /// Whether members were given up that nobody has asked about yet.
+    #[must_use]
+    pub const fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
     }
 
     /// Sends a receipt for a letter that this node has taken in, now or before.

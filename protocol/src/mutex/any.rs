@@ -1,6 +1,6 @@
 //! The lock as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
-use super::{Central, Command, Fence, LockId, Mutex, Notice, central};
+use super::{Central, Command, Fence, LockId, Mutex, Notice, Raymond, TokenRing, central, raymond, token_ring};
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Stamp;
 use crate::time::Instant;
@@ -117,4 +117,6 @@ macro_rules! any {
 
 any! {
     Central in central: "The central lock server.",
+    TokenRing in token_ring: "The token ring.",
+    Raymond in raymond: "The tree lock of Raymond.",
 }

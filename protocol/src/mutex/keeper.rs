@@ -123,7 +123,8 @@ impl Keeper {
                 let mut due = cx.now;
                 for place in &mut self.places {
                     place.raise(Generation::before(term), cx.now);
-                    (place.root, place.told, place.pending, place.due) = (cx.roster.set_of(leader), None, None, Some(due));
+                    (place.root, place.told, place.pending, place.due) =
+                        (cx.roster.set_of(leader), None, None, Some(due));
                     due = due.after(cx.timing.retry); // one after the other: letters take room
                 }
             }
@@ -360,7 +361,13 @@ impl Keeper {
         }
     }
 
-    fn hear_clear(&mut self, cx: &Context<'_>, sender: NodeSet, lock: LockId, answer: (Generation, Option<Generation>)) {
+    fn hear_clear(
+        &mut self,
+        cx: &Context<'_>,
+        sender: NodeSet,
+        lock: LockId,
+        answer: (Generation, Option<Generation>),
+    ) {
         let Some(office) = &mut self.office else { return };
         if office.hear_clear(cx, sender, lock, answer) {
             self.make(cx, lock);
@@ -401,7 +408,9 @@ impl Keeper {
             return false; // a second copy
         }
         if let Some(office) = &mut self.office {
-            let Some(post) = office.post_mut(lock).filter(|post| post.generation == token.generation) else { return false };
+            let Some(post) = office.post_mut(lock).filter(|post| post.generation == token.generation) else {
+                return false;
+            };
             post.sign = cx.now;
         }
         if let Some(place) = self.get(lock) {

@@ -27,8 +27,8 @@ pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
 pub use raymond::Raymond;
-pub use token_ring::TokenRing;
 use serde::{Deserialize, Serialize};
+pub use token_ring::TokenRing;
 
 /// A lock's name, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -82,7 +82,9 @@ impl Office {
     /// Whether nothing of the lock is warranted any more.
     pub(super) fn is_over(&self, cx: &Context<'_>, lock: LockId) -> bool {
         self.post(lock).is_none_or(|post| {
-            post.fate == Fate::Made && post.calls.is_empty() && post.issued.after(granted(cx.timing.lock_lease)) <= cx.now
+            post.fate == Fate::Made
+                && post.calls.is_empty()
+                && post.issued.after(granted(cx.timing.lock_lease)) <= cx.now
         })
     }
 
@@ -100,15 +102,8 @@ impl Office {
         let generation = self.new_generation();
         let wait = self.since.after(granted(cx.timing.lock_lease));
         let fate = Fate::Asking { before: None, clear: NodeSet::EMPTY, wait, tell: Some(cx.now) };
-        let post = Post {
-            lock,
-            generation,
-            issued: self.since,
-            sign: cx.now,
-            fate,
-            calls: NodeSet::EMPTY,
-            direct: false,
-        };
+        let post =
+            Post { lock, generation, issued: self.since, sign: cx.now, fate, calls: NodeSet::EMPTY, direct: false };
         self.posts.push(post).is_ok()
     }
 
