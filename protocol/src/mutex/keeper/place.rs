@@ -1,12 +1,8 @@
 //! One lock's token, seen from one node.
 
 use super::super::LockId;
-<<<<<<< HEAD
-use super::word::{Generation, Need, Token};
-=======
 use super::super::claims::{Claim, Granted};
-use super::word::{Generation, Token};
->>>>>>> de2ac7ef6ce72be03efaa00f4429152b69c2d925
+use super::word::{Generation, Need, Token};
 use crate::algorithm::Context;
 use crate::clock::Stamp;
 use crate::group::{NodeSet, SLOTS_MAX};
