@@ -74,7 +74,7 @@ impl Raymond {
         let leads = self.keeper.leads();
         let parent = self.parent.map_or(NodeSet::EMPTY, |parent| cx.roster.set_of(parent)).and(cx.up);
         let place = self.keeper.open(cx, lock, &self.claims)?;
-        let (generation, via) = (place.token.generation, place.via);
+        let (generation, via, recalled) = (place.token.generation, place.via, place.is_recalled());
         let me = cx.roster.set_of(cx.me);
         let toward = match parent.and(via) {
             _ if leads => NodeSet::EMPTY,
@@ -87,7 +87,7 @@ impl Raymond {
             self.branches.push(Branch::new(lock, generation, toward)).ok()?;
         }
         let branch = self.branch(lock)?;
-        let first = branch.generation == Generation::before(generation.term) && !via.is_empty();
+        let first = branch.generation == Generation::before(generation.term) && !recalled;
         if branch.generation != generation && !first {
             branch.reset(generation, toward, me);
         }

@@ -85,6 +85,11 @@ impl Place {
         (self.passed, self.trouble, self.via) = (NodeSet::EMPTY, None, NodeSet::first(SLOTS_MAX));
     }
 
+    /// Whether the leader asked for the token before, and tells who may be asked for this one.
+    pub(in super::super) fn is_recalled(&self) -> bool {
+        self.via != NodeSet::first(SLOTS_MAX)
+    }
+
     /// How long the token that is here may still be used.
     pub(in super::super) fn left(&self, now: Instant) -> Span {
         match self.warrant {
