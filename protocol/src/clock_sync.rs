@@ -295,7 +295,8 @@ impl<const N: usize> Algorithm for ClockSync<N> {
             Input::Fact(Fact::NoLeader) => self.follow(cx, None),
             Input::Command(never) => match never {},
             // Whoever is up is asked; what is due is due.
-            Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View) | Input::Timeout => {}
+            Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View | Fact::Parent(_))
+            | Input::Timeout => {}
         }
         if let Some(Question { from, term, round, letter, heard, .. }) =
             self.question.take_if(|asked| asked.at <= cx.now)

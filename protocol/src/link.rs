@@ -161,7 +161,8 @@ impl<P: Message> Link<P> {
         let Submit { scope, to, stamp } = post;
         let delivery = message.delivery();
         let Moment { now, random, timing } = place.moment;
-        let same = |old: &Posted<P>| old.message.kind() == message.kind() && old.message.word() == message.word();
+        let name = |said: &P| (said.kind(), said.word(), said.about());
+        let same = |old: &Posted<P>| name(&old.message) == name(&message);
         let (due, letter) = match delivery {
             Delivery::Near => (now, None),
             Delivery::Spread => {

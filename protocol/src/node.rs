@@ -90,6 +90,8 @@ pub struct Node<E: Election, M: Mutex, const N: usize, U: Upper = Nothing> {
     link: Link<Payload<E::Message, M::Message, U::Message>>,
     detector: Detector<N>,
     election: E,
+    /// The member the leader's news come from.
+    parent: Option<NodeId>,
     mandate: Mandate,
     mutex: M,
     upper: U,
@@ -153,6 +155,7 @@ impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
             link: Link::new(),
             detector,
             election,
+            parent: None,
             mandate: Mandate::new(config.mode),
             mutex,
             upper,

@@ -50,6 +50,7 @@ const REFUSALS_MAX: usize = 8;
 const PATIENCE: u32 = 4;
 
 /// What a node does for a snapshot.
+#[expect(clippy::large_enum_variant, reason = "there is no heap to put the larger one on")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
     /// It began it.
@@ -330,7 +331,7 @@ impl Snapshot {
             Fact::PeerReset(set) => self.abort(cx, |recording| recording.members.meets(set), Why::Restarted, out),
             Fact::View => self.abort(cx, |recording| recording.members != cx.view, Why::View, out),
             // Whoever is up now was down, or not in the view.
-            Fact::PeerUp(_) | Fact::Leader { .. } | Fact::NoLeader => {}
+            Fact::PeerUp(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_) => {}
         }
     }
 

@@ -167,7 +167,8 @@ impl Application for Diffusing {
                 | Fact::PeerReset(_)
                 | Fact::View
                 | Fact::Leader { .. }
-                | Fact::NoLeader,
+                | Fact::NoLeader
+                | Fact::Parent(_),
             ) => {}
         }
     }

@@ -126,7 +126,7 @@ impl<const N: usize> Application for Tokens<N> {
                 }
             }
             // Whoever is up again is told when there is room; who leads and who counts is all the same to a bank.
-            Input::Fact(Fact::PeerUp(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {}
+            Input::Fact(Fact::PeerUp(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {}
             Input::Command(never) => match never {},
         }
     }

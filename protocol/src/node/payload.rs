@@ -40,6 +40,15 @@ impl<E: Message, M: Message, U: Message> Message for Payload<E, M, U> {
         }
     }
 
+    fn about(&self) -> u32 {
+        match self {
+            Self::Election(message) => message.about(),
+            Self::Mandate(message) => message.about(),
+            Self::Mutex(message) => message.about(),
+            Self::Upper(message) => message.about(),
+        }
+    }
+
     fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
         match self {
             Self::Election(message) => message.encode(buffer),

@@ -150,6 +150,21 @@ impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
         for &fact in &facts {
             self.step_mandate(now, algorithm::Input::Fact(fact));
         }
+        if M::GROUP {
+            self.report_parent(now);
+        }
+    }
+
+    /// Tells the lock which member is on the way to the leader, when that is another than before.
+    fn report_parent(&mut self, now: Instant) {
+        let group = self.neighbours.group();
+        let parent = self.election.parent().slots().find_map(|slot| group.id_of(slot));
+        if parent != self.parent {
+            self.parent = parent;
+            if let Some(parent) = parent {
+                self.step_mutex(now, algorithm::Input::Fact(Fact::Parent(parent)));
+            }
+        }
     }
 
     pub(super) fn step_mandate(&mut self, now: Instant, input: algorithm::Input<mandate::Message, Infallible>) {
@@ -168,7 +183,9 @@ impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
                 false,
                 algorithm::Input::Message { .. }
                 | algorithm::Input::Command(_)
-                | algorithm::Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View)
+                | algorithm::Input::Fact(
+                    Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View | Fact::Parent(_),
+                )
                 | algorithm::Input::Timeout,
             ) => {} // of a group
         }

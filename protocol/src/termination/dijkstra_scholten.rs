@@ -230,7 +230,8 @@ impl<const N: usize> Algorithm for DijkstraScholten<N> {
                 }
             }
             // The root watches anyway, without waiting for anything.
-            Input::Fact(Fact::PeerUp(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader) | Input::Timeout => {}
+            Input::Fact(Fact::PeerUp(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_))
+            | Input::Timeout => {}
         }
     }
 

@@ -363,7 +363,7 @@ impl<const N: usize> Algorithm for Wave<N> {
                 self.spoil();
             }
             Input::Fact(Fact::View) => self.spoil(),
-            Input::Fact(Fact::Leader { .. } | Fact::NoLeader) | Input::Timeout => {} // what is due is due
+            Input::Fact(Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) | Input::Timeout => {} // what is due is due
         }
         match self.watch {
             Watch::Pause { next, pause } if next <= cx.now => self.ask(cx, pause),

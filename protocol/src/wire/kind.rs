@@ -202,8 +202,8 @@ pub enum Delivery {
     Spread,
     /// By the link: in order, exactly once per incarnation, over several hops where the group has them.
     Reliable,
-    /// As [`Delivery::Reliable`], but only until the next message of the same word to the same node, which is all that
-    /// matters then; and no promise: it is not sent where there is no room.
+    /// As [`Delivery::Reliable`], but only until the next message of the same word about the same thing to the same node,
+    /// which is all that matters then; and no promise: it is not sent where there is no room.
     Latest,
 }
 
@@ -217,6 +217,11 @@ pub trait Message: Clone {
 
     /// What it is, in a word.
     fn word(&self) -> &'static str;
+
+    /// Which of several things it is about, where there are several.
+    fn about(&self) -> u32 {
+        0
+    }
 
     /// Writes the body; `None` where it does not fit.
     fn encode(&self, buffer: &mut [u8]) -> Option<usize>;

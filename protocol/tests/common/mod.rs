@@ -17,6 +17,7 @@ use protocol::{Config, Instant, NodeId, Span, Timing};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub mod faults;
+pub mod locks;
 pub mod member;
 
 /// How many others a node of these tests has room for.
