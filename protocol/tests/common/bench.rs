@@ -121,15 +121,16 @@ impl<U: Upper> Bench<U> {
         spoken
     }
 
-    /// Lets one thing happen: a message arrives, or time passes until somebody waits no longer. Whether anything did.
+    /// Lets one thing happen: somebody waits no longer, or a message arrives a little later. Whether anything did.
     pub fn happen(&mut self) -> bool {
         let open: Vec<(usize, usize)> =
             self.channels.iter().filter(|(_, letters)| !letters.is_empty()).map(|(&way, _)| way).collect();
         let open: Vec<_> = open.into_iter().filter(|way| !self.stuck.contains(way)).collect();
         let waking = (0..self.uppers.len()).filter_map(|index| Some((self.uppers[index].deadline()?, index))).min();
-        let arrives = !open.is_empty() && (waking.is_none() || self.draw(4) > 0);
+        let arrives = !open.is_empty() && waking.is_none_or(|(at, _)| at > self.now);
         if arrives {
             let (from, to) = open[self.draw(open.len())];
+            self.now = self.now.after(Span::from_micros(self.dice.throw() % 5_000));
             let in_order = self.in_order;
             let at = if in_order {
                 0
