@@ -32,7 +32,11 @@ fn takes(algorithm: &str, messages: impl Fn(u32) -> u32) {
 /// How many message times it takes to get the lock when nobody else wants it, and to hand it over when somebody does.
 fn delays(algorithm: &str, alone: &str, handover: &str) {
     for nodes in SIZES {
-        assert_eq!(row(algorithm, nodes, Case::Uncontended).delay_hops.to_string(), alone, "{algorithm}, {nodes} nodes");
+        assert_eq!(
+            row(algorithm, nodes, Case::Uncontended).delay_hops.to_string(),
+            alone,
+            "{algorithm}, {nodes} nodes"
+        );
         let contended = row(algorithm, nodes, Case::Contended);
         let hops = contended.sync_delay_hops.map(|hops| hops.to_string());
         assert_eq!(hops.as_deref(), Some(handover), "{contended:?}");
@@ -132,7 +136,10 @@ fn json_is_one_object_with_a_row_for_each_lock_and_case() {
         assert!(row["max_wait"].is_u64() && row["violations"] == 0 && row["nodes"] == 4, "{row}");
         assert!(MUTEXES.contains(&row["algorithm"].as_str().unwrap()), "{row}");
         assert!(Case::ALL.iter().any(|case| row["case"] == case.name()), "{row}");
-        assert!(row.as_object().unwrap().contains_key("formula") && row.as_object().unwrap().contains_key("sync_delay_hops"));
+        assert!(
+            row.as_object().unwrap().contains_key("formula")
+                && row.as_object().unwrap().contains_key("sync_delay_hops")
+        );
     }
     let central = rows.iter().find(|row| row["algorithm"] == "central" && row["case"] == "contended").unwrap();
     assert_eq!((central["messages"].as_u64(), central["formula"].as_u64()), (Some(3), Some(3)), "whole numbers");

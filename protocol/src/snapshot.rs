@@ -50,6 +50,7 @@ const REFUSALS_MAX: usize = 8;
 const PATIENCE: u32 = 4;
 
 /// What a node does for a snapshot.
+#[expect(clippy::large_enum_variant, reason = "there is no heap to put the larger one on")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
     /// It began it.

@@ -76,6 +76,10 @@ impl<A: wire::Message, D: wire::Message> wire::Message for Message<A, D> {
         each!(self, said => said.word())
     }
 
+    fn about(&self) -> u32 {
+        each!(self, said => said.about())
+    }
+
     fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
         each!(self, said => said.encode(buffer))
     }

@@ -45,10 +45,10 @@ impl Dial {
     /// Corrects it by so many microseconds. One that is behind by more than `step` is put forward at once.
     pub fn adjust(&mut self, now: Instant, by: i64, step: Span) {
         let aim = self.aim(now).saturating_add_signed(by);
-        let shows = if self.is_set { self.shows(now) } else { aim };
-        let behind = aim.saturating_sub(shows) > u64::from(step.as_micros());
-        let owing = i64::try_from(i128::from(aim).saturating_sub(i128::from(shows))).unwrap_or(0);
-        let (shown, owing) = if behind { (aim, 0) } else { (shows, owing) };
+        let reading = if self.is_set { self.shows(now) } else { aim };
+        let behind = aim.saturating_sub(reading) > u64::from(step.as_micros());
+        let owing = i64::try_from(i128::from(aim).saturating_sub(i128::from(reading))).unwrap_or(0);
+        let (shown, owing) = if behind { (aim, 0) } else { (reading, owing) };
         *self = Self { is_set: true, since: now, shown, owing };
     }
 

@@ -1,8 +1,8 @@
 //! The lock as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
 use super::{
-    Central, Command, Fence, Lamport, LockId, Maekawa, Mutex, Notice, Raymond, RicartAgrawala, TokenRing, Voting, central,
-    lamport, maekawa, raymond, ricart_agrawala, token_ring, voting,
+    Central, Command, Fence, Lamport, LockId, Maekawa, Mutex, Notice, Raymond, RicartAgrawala, TokenRing, Voting,
+    central, lamport, maekawa, raymond, ricart_agrawala, token_ring, voting,
 };
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Stamp;

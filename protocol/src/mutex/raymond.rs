@@ -114,13 +114,7 @@ impl Raymond {
         }
     }
 
-    fn hear_request(
-        &mut self,
-        cx: &Context<'_>,
-        from: NodeSet,
-        request: (LockId, u32, Generation),
-        out: &mut Out,
-    ) {
+    fn hear_request(&mut self, cx: &Context<'_>, from: NodeSet, request: (LockId, u32, Generation), out: &mut Out) {
         let (lock, number, theirs) = request;
         let Some(place) = self.keeper.open(cx, lock, &self.claims) else {
             out.send(from, Message::Full { lock });

@@ -17,6 +17,8 @@ use protocol::{Config, Instant, NodeId, Span, Timing};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub mod bag;
+pub mod bench;
+pub mod crowd;
 pub mod faults;
 pub mod locks;
 pub mod member;
