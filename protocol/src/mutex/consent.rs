@@ -31,7 +31,7 @@ use super::claims::{Claim, Granted, Phase, Renewal};
 use super::{Claims, Fence, LOCKS_MAX, LockId, Notice, Refusal};
 use crate::algorithm::{Context, OUTPUTS_MAX, Outbox};
 use crate::clock::{Stamp, Term};
-use crate::group::{NodeId, NodeSet};
+use crate::group::{NodeId, NodeSet, SLOTS_MAX};
 use crate::time::{Instant, Span, sooner};
 use heapless::Vec;
 
@@ -369,7 +369,7 @@ impl Consent {
                         continue;
                     }
                     self.polls.end(poll.lock);
-                    let fence = Fence { term: Term::ZERO, count: poll.request };
+                    let fence = fence(cx, poll.request);
                     self.claims.grant(cx, Granted { lock: poll.lock, request: poll.request, fence, until }, out);
                 }
                 // Something has to run out first; a renewal is of what is held.
@@ -440,4 +440,11 @@ const fn subject(poll: &Poll) -> Subject {
 /// Whether a step has said enough.
 fn crowded<M>(out: &Out<M>) -> bool {
     out.outputs().len() >= CROWD
+}
+
+/// The fence of a request of this node. Requests are granted in the order of their stamps, and of their members where two
+/// have the same; so are fences.
+fn fence(cx: &Context<'_>, request: Stamp) -> Fence {
+    let [slot, slots] = [cx.roster.slot_of(cx.me).unwrap_or(0), SLOTS_MAX].map(|n| u64::try_from(n).unwrap_or(0));
+    Fence { term: Term::ZERO, count: Stamp(request.0.saturating_mul(slots).saturating_add(slot)) }
 }
