@@ -237,6 +237,8 @@ impl Office {
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.posts.iter().fold(None, |soonest, post| match post.fate {
             Fate::Made => soonest,
+            // It is not made before whoever knows the one before was told.
+            Fate::Asking { before: Some(_), tell: Some(tell), .. } => sooner(soonest, Some(tell)),
             Fate::Asking { wait, tell, .. } => sooner(soonest, sooner(Some(wait), tell)),
         })
     }
