@@ -4,7 +4,7 @@ mod common;
 
 use common::locks::{DOOR, LEASE, Locks};
 use common::{complete, line, lossy};
-use protocol::mutex::{Fence, Notice, Refusal, Raymond};
+use protocol::mutex::{Fence, Notice, Raymond, Refusal};
 use protocol::wire::Kind;
 use protocol::{NodeId, Span};
 

@@ -26,11 +26,8 @@ fn the_election_itself_takes_no_room_per_neighbour() {
 
 #[test]
 fn all_locks_together_take_at_most_16_kib_for_16_members_and_4_locks() {
-    let locks = [
-        ("central", size_of::<Central>()),
-        ("token-ring", size_of::<TokenRing>()),
-        ("raymond", size_of::<Raymond>()),
-    ];
+    let locks =
+        [("central", size_of::<Central>()), ("token-ring", size_of::<TokenRing>()), ("raymond", size_of::<Raymond>())];
     println!("{locks:?}, any {}", size_of::<AnyMutex>());
     assert_eq!(locks.map(|(name, _)| name)[..], *AnyMutex::NAMES, "a lock is not counted");
     assert!(locks.iter().map(|(_, bytes)| bytes).sum::<usize>() <= 16 * 1024);

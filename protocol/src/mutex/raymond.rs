@@ -114,13 +114,7 @@ impl Raymond {
         }
     }
 
-    fn hear_request(
-        &mut self,
-        cx: &Context<'_>,
-        from: NodeSet,
-        request: (LockId, u32, Generation),
-        out: &mut Out,
-    ) {
+    fn hear_request(&mut self, cx: &Context<'_>, from: NodeSet, request: (LockId, u32, Generation), out: &mut Out) {
         let (lock, number, theirs) = request;
         let Some(place) = self.keeper.open(cx, lock, &self.claims) else {
             out.send(from, Message::Full { lock });
@@ -211,7 +205,7 @@ impl Raymond {
             place.busy = !idle;
             if let Some(&Claim { request, phase: Phase::Waiting { trying, .. }, .. }) = self.claims.get(lock) {
                 place.wait(cx);
-                if !trying {
+                if !trying && ahead > 0 {
                     self.claims.wait(lock, request, u8::try_from(ahead).unwrap_or(u8::MAX), out);
                 }
             }

@@ -151,7 +151,7 @@ impl Office {
     /// Rules on a call.
     pub(super) fn rule(&mut self, cx: &Context<'_>, from: NodeSet, lock: LockId, call: (Need, Generation)) -> Ruling {
         let (need, theirs) = call;
-        let patience = self.patience(cx);
+        let patience = patience(cx);
         let Some(post) = self.post_mut(lock) else { return Ruling::Noted };
         let current = post.generation == theirs;
         let over = cx.now.after(granted(cx.timing.lock_lease));
@@ -243,14 +243,14 @@ impl Office {
         })
     }
 
-    /// How long a token may be out of sight: everybody may use it, each a little shorter than it would have to tell.
-    fn patience(&self, cx: &Context<'_>) -> Span {
-        let lease = granted(cx.timing.lock_lease);
-        lease.plus(lease.share(1, 3).times(cx.roster.all().len()))
-    }
-
     fn new_generation(&mut self) -> Generation {
         self.round = self.round.saturating_add(1);
         Generation { term: self.term, round: self.round }
     }
+}
+
+/// How long a token may be out of sight: everybody may use it, each a little shorter than it would have to tell.
+fn patience(cx: &Context<'_>) -> Span {
+    let lease = granted(cx.timing.lock_lease);
+    lease.plus(lease.share(1, 3).times(cx.roster.all().len()))
 }
