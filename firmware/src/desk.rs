@@ -1,14 +1,16 @@
 //! A board with a light, a button and a log: what every real board is to the loop.
 
 use crate::button::{Ask, Asks};
-use crate::drive::{Board, Driver};
+use crate::drive::{Asked, Board, Driver};
 use crate::gauge::{About, Gauge};
+use crate::latch::Latch;
 use crate::page::{Page, options};
 use crate::panel::{Light, Lights};
 use crate::report::Report;
 use core::future::Future;
 use protocol::capacity::Capacity;
-use protocol::election::Command;
+use protocol::election;
+use protocol::mutex::Notice;
 
 /// What differs from board to board.
 pub trait Hardware {
@@ -19,32 +21,37 @@ pub trait Hardware {
     fn gauge(&mut self) -> impl Future<Output = Gauge>;
 }
 
-/// A board with a light and a button.
-pub struct Desk<'a, H> {
+/// A board with a light and a button, and with `LOCKS` or without.
+pub struct Desk<'a, H, const LOCKS: bool> {
     hardware: H,
     measured: bool,
+    /// What the light says of who leads; while the lock is held it says that instead.
     light: Light,
+    latch: Latch,
     lights: &'a Lights,
     asks: &'a Asks,
 }
 
-impl<'a, H: Hardware> Desk<'a, H> {
+impl<'a, H: Hardware, const LOCKS: bool> Desk<'a, H, LOCKS> {
     /// Joins the parts.
     pub const fn new(hardware: H, page: &Page, lights: &'a Lights, asks: &'a Asks) -> Self {
-        Self { hardware, measured: page.has(options::MEASURED), light: Light::Candidate, lights, asks }
+        let measured = page.has(options::MEASURED);
+        Self { hardware, measured, light: Light::Candidate, latch: Latch::Open, lights, asks }
     }
 
     /// Says what the node has become, to the light and in words that need no other.
     fn turn_into(&mut self, light: Light, report: &Report<'_>) {
         if light != self.light {
             self.light = light;
-            self.lights.signal(light);
+            if !(LOCKS && self.latch.is_held()) || light == Light::Halted {
+                self.lights.signal(light);
+            }
         }
         say(light, report);
     }
 }
 
-impl<H: Hardware> Board for Desk<'_, H> {
+impl<H: Hardware, const LOCKS: bool> Board for Desk<'_, H, LOCKS> {
     fn feed(&mut self) {
         self.hardware.feed();
     }
@@ -63,6 +70,26 @@ impl<H: Hardware> Board for Desk<'_, H> {
         }
     }
 
+    fn tell_lock(&mut self, notice: &Notice) {
+        #[cfg(feature = "defmt")]
+        crate::report::LockReport::of(notice).log();
+        let held = self.latch.is_held();
+        self.latch.hear(notice);
+        match (held, self.latch.is_held()) {
+            (false, true) => {
+                self.lights.signal(Light::Critical);
+                #[cfg(feature = "defmt")]
+                defmt::info!("this board holds the lock now; {=str}", Light::Critical.looks());
+            }
+            (true, false) => {
+                self.lights.signal(self.light);
+                #[cfg(feature = "defmt")]
+                defmt::info!("this board holds the lock no more; {=str}", self.light.looks());
+            }
+            (false, false) | (true, true) => {} // nothing to see
+        }
+    }
+
     async fn measure(&mut self, about: &About) -> Option<Capacity> {
         if !self.measured {
             return Some(about.configured);
@@ -74,13 +101,21 @@ impl<H: Hardware> Board for Desk<'_, H> {
         capacity
     }
 
-    async fn asked(&mut self) -> Command {
+    async fn asked(&mut self) -> Asked {
         loop {
+            if LOCKS && let Some(command) = self.latch.due() {
+                return Asked::Mutex(command);
+            }
             match self.asks.receive().await {
                 Ask::Yield => {
                     #[cfg(feature = "defmt")]
                     defmt::info!("the button asks this board to let another lead");
-                    return Command::Yield;
+                    return Asked::Election(election::Command::Yield);
+                }
+                Ask::Lock if LOCKS => {
+                    #[cfg(feature = "defmt")]
+                    defmt::info!("the button asks for the lock, or to be rid of it");
+                    return Asked::Mutex(self.latch.press());
                 }
                 Ask::Lock => {
                     #[cfg(feature = "defmt")]
@@ -114,10 +149,11 @@ const fn say(_: Light, _: &Report<'_>) {}
 
 #[cfg(test)]
 mod tests {
-    use super::{Desk, Hardware};
+    use super::{Asked, Desk, Hardware};
     use crate::button::{Ask, Asks};
     use crate::drive::Board;
     use crate::gauge::{About, Gauge};
+    use crate::latch::LATCH;
     use crate::page::{Page, options};
     use crate::panel::{Light, Lights};
     use crate::report::Report;
@@ -126,7 +162,8 @@ mod tests {
     use protocol::NodeId;
     use protocol::capacity::{Capacity, Percent};
     use protocol::clock::Term;
-    use protocol::election::Command;
+    use protocol::election;
+    use protocol::mutex::{self, Fence, Notice};
 
     struct Bench;
 
@@ -138,14 +175,19 @@ mod tests {
         }
     }
 
+    /// A board that only elects.
+    fn desk<'a>(bench: Bench, page: &Page, lights: &'a Lights, asks: &'a Asks) -> Desk<'a, Bench, false> {
+        Desk::new(bench, page, lights, asks)
+    }
+
     const TERM: Term = Term { number: 3, by: NodeId(7) };
 
     #[test]
     fn the_light_follows_what_the_node_becomes() {
         let (lights, asks) = (Lights::new(), Asks::new());
-        let mut desk = Desk::new(Bench, &Page::unprovisioned(&[1], 0), &lights, &asks);
+        let mut board = desk(Bench, &Page::unprovisioned(&[1], 0), &lights, &asks);
         let mut after = |report: Report<'_>| {
-            desk.tell(&report);
+            board.tell(&report);
             lights.try_take()
         };
         assert_eq!(after(Report::Leading { term: TERM }), Some(Light::Leader));
@@ -161,21 +203,42 @@ mod tests {
         let (lights, asks) = (Lights::new(), Asks::new());
         let about = About { configured: Capacity::new(77), link_quality: 0, born: Instant::MIN };
         let page = Page::unprovisioned(&[1], 0);
-        let measured = block_on(Desk::new(Bench, &page, &lights, &asks).measure(&about));
+        let measured = block_on(desk(Bench, &page, &lights, &asks).measure(&about));
         assert_eq!(measured, Some(Capacity::new(3_500)), "the supply is all it has");
         let page = Page { options: options::FACTORY, ..page };
-        assert_eq!(block_on(Desk::new(Bench, &page, &lights, &asks).measure(&about)), Some(Capacity::new(77)));
+        assert_eq!(block_on(desk(Bench, &page, &lights, &asks).measure(&about)), Some(Capacity::new(77)));
     }
 
     #[test]
     fn a_press_asks_the_leader_to_yield() {
         let (lights, asks) = (Lights::new(), Asks::new());
-        let mut desk = Desk::new(Bench, &Page::unprovisioned(&[1], 0), &lights, &asks);
+        let mut board = desk(Bench, &Page::unprovisioned(&[1], 0), &lights, &asks);
         assert!(
-            asks.try_send(Ask::Lock).is_ok() && poll_once(desk.asked()).is_pending(),
+            asks.try_send(Ask::Lock).is_ok() && poll_once(board.asked()).is_pending(),
             "there is no lock to ask for"
         );
         assert!(asks.try_send(Ask::Yield).is_ok());
-        assert_eq!(block_on(desk.asked()), Command::Yield);
+        assert_eq!(block_on(board.asked()), Asked::Election(election::Command::Yield));
+    }
+
+    #[test]
+    fn a_long_press_asks_for_the_lock_and_the_light_shows_who_has_it() {
+        let (lights, asks) = (Lights::new(), Asks::new());
+        let mut board = Desk::<_, true>::new(Bench, &Page::unprovisioned(&[1], 0), &lights, &asks);
+        board.tell(&Report::Leading { term: TERM });
+        assert_eq!(lights.try_take(), Some(Light::Leader));
+        assert!(asks.try_send(Ask::Lock).is_ok());
+        assert!(matches!(block_on(board.asked()), Asked::Mutex(mutex::Command::Acquire { lock: LATCH, .. })));
+        let until = protocol::Instant::ZERO;
+        board.tell_lock(&Notice::Acquired { lock: LATCH, fence: Fence::ZERO, until });
+        assert_eq!(lights.try_take(), Some(Light::Critical));
+        board.tell(&Report::Following { leader: NodeId(1), term: TERM });
+        assert_eq!(lights.try_take(), None, "whoever holds the lock shows that first");
+        board.tell_lock(&Notice::Expiring { lock: LATCH, until });
+        assert!(matches!(block_on(board.asked()), Asked::Mutex(mutex::Command::Renew { lock: LATCH, .. })));
+        assert!(asks.try_send(Ask::Lock).is_ok());
+        assert_eq!(block_on(board.asked()), Asked::Mutex(mutex::Command::Release { lock: LATCH }));
+        board.tell_lock(&Notice::Released { lock: LATCH });
+        assert_eq!(lights.try_take(), Some(Light::Follower));
     }
 }

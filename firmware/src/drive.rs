@@ -15,10 +15,10 @@ use embassy_time::{Duration, Instant, Timer};
 use protocol::capacity::Capacity;
 use protocol::config::ConfigError;
 use protocol::dice::Dice;
-use protocol::election::{Command, Election};
+use protocol::election::{self, Election};
 use protocol::group::SLOTS_MAX;
 use protocol::mandate::Mode;
-use protocol::mutex::NoMutex;
+use protocol::mutex::{self, Mutex};
 use protocol::node::{Boot, Halt, Input, Notice};
 use protocol::records::Records;
 use protocol::wire::{FRAME_MAX, Key};
@@ -53,10 +53,22 @@ pub trait Board {
         ready(Some(about.configured))
     }
 
-    /// Waits until somebody asks something of the election. Dropping the future loses nothing that was asked.
-    fn asked(&mut self) -> impl Future<Output = Command> {
+    /// The lock says something. Not called on a board that only elects.
+    fn tell_lock(&mut self, _notice: &mutex::Notice) {}
+
+    /// Waits until somebody asks something of the node. Dropping the future loses nothing that was asked.
+    fn asked(&mut self) -> impl Future<Output = Asked> {
         pending()
     }
+}
+
+/// What is asked of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Of its election.
+    Election(election::Command),
+    /// Of its lock.
+    Mutex(mutex::Command),
 }
 
 /// What a network's driver counted since the board started.
@@ -70,11 +82,13 @@ pub struct Driver {
 
 /// How a node comes up.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<E> {
+pub struct Start<E, M> {
     /// What the board knows of itself.
     pub page: Page,
     /// The election it takes part in.
     pub election: E,
+    /// Its locks.
+    pub mutex: M,
     /// Anything that differs from boot to boot: the page is the same at each.
     pub entropy: u64,
 }
@@ -107,14 +121,14 @@ impl Stop {
 }
 
 /// Runs a node with room for `N` neighbours until it cannot go on.
-pub async fn drive<E: Election, const N: usize>(
-    start: Start<E>,
+pub async fn drive<E: Election, M: Mutex, const N: usize>(
+    start: Start<E, M>,
     transport: &mut impl Transport,
     keeper: &mut impl Keeper,
     board: &mut impl Board,
 ) -> Stop {
     let page = start.page;
-    let mut node = match boot::<E, N>(start, keeper, board).await {
+    let mut node = match boot::<E, M, N>(start, keeper, board).await {
         Ok(node) => node,
         Err(error) => return tell_stop(Stop::Refused(error), board),
     };
@@ -135,7 +149,8 @@ pub async fn drive<E: Election, const N: usize>(
             node.deadline().map_or(duties.next(), |at| duties.next().min(Instant::from_micros(at.as_micros())));
         match select3(transport.receive(&mut buffer), board.asked(), Timer::at(deadline)).await {
             Either3::First(Heard { bytes, quality }) => node.handle(now(), Input::Frame { bytes, quality }),
-            Either3::Second(command) => node.handle(now(), Input::Election(command)),
+            Either3::Second(Asked::Election(command)) => node.handle(now(), Input::Election(command)),
+            Either3::Second(Asked::Mutex(command)) => node.handle(now(), Input::Mutex(command)),
             Either3::Third(()) => {} // what is due is found out below
         }
         // Looked at after frames too: a flood of them must not hide that time passes.
@@ -149,12 +164,12 @@ pub async fn drive<E: Election, const N: usize>(
 }
 
 /// The node as it comes up with what it finds in its store.
-async fn boot<E: Election, const N: usize>(
-    start: Start<E>,
+async fn boot<E: Election, M: Mutex, const N: usize>(
+    start: Start<E, M>,
     keeper: &mut impl Keeper,
     board: &mut impl Board,
-) -> Result<Node<E, NoMutex, N>, ConfigError> {
-    let Start { page, election, entropy } = start;
+) -> Result<Node<E, M, N>, ConfigError> {
+    let Start { page, election, mutex, entropy } = start;
     let config = Config {
         me: NodeId(page.id),
         key: Key::new(page.key.0),
@@ -170,8 +185,8 @@ async fn boot<E: Election, const N: usize>(
     };
     board.tell(&Report::Starting { node: config.me, capacity: capacity(&page).get(), records: past });
     let seed = mix(&[page.seed, entropy, records.map_or(0, |kept| u64::from(kept.incarnation))]);
-    let node = Node::new(config, Boot { records, seed }, now(), election, NoMutex)?;
-    if !E::GROUP || page.members == 0 {
+    let node = Node::new(config, Boot { records, seed }, now(), election, mutex)?;
+    if !(E::GROUP || M::GROUP) || page.members == 0 {
         return Ok(node);
     }
     let mut members = [NodeId(0); SLOTS_MAX];
@@ -194,8 +209,8 @@ fn mix(numbers: &[u64]) -> u64 {
 }
 
 /// Stores, sends and tells until the node wants nothing more.
-async fn flush<E: Election, const N: usize>(
-    node: &mut Node<E, NoMutex, N>,
+async fn flush<E: Election, M: Mutex, const N: usize>(
+    node: &mut Node<E, M, N>,
     transport: &mut impl Transport,
     keeper: &mut impl Keeper,
     board: &mut impl Board,
@@ -214,7 +229,8 @@ async fn flush<E: Election, const N: usize>(
                         board.tell(&report);
                     }
                 }
-                Some(Notice::Mutex(_)) => {} // a node without locks asks for none
+                Some(Notice::Mutex(notice)) if M::GROUP => board.tell_lock(&notice),
+                Some(Notice::Mutex(_)) => {} // there is no lock to hear of
                 Some(Notice::Halted(halt)) => return Err(Stop::Halted(halt)),
                 None => return Ok(()),
             }
@@ -227,8 +243,8 @@ fn tell_stop(stop: Stop, board: &mut impl Board) -> Stop {
     stop
 }
 
-fn status<E: Election, const N: usize>(
-    node: &Node<E, NoMutex, N>,
+fn status<E: Election, M: Mutex, const N: usize>(
+    node: &Node<E, M, N>,
     transport: &impl Transport,
     board: &impl Board,
 ) -> Status {

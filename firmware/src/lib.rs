@@ -8,7 +8,9 @@
 //! - [`address`]: network addresses made from a node's id.
 //! - [`drive`]: the loop that joins a node with all of these.
 //! - [`report`]: the lines a board says about itself.
-//! - [`desk`]: a board with a light ([`panel`]), a button ([`button`]) and something to measure ([`gauge`]).
+//! - [`desk`]: a board with a light ([`panel`]), a button ([`button`]), a lock to ask for with it ([`latch`]) and something
+//!   to measure ([`gauge`]).
+//! - [`contend`]: what a board does that contends for a lock, to show that it is one.
 //! - [`station`]: staying with an access point.
 //! - `chip`: what is the same on every Cortex-M; only there on a board.
 //!
@@ -36,6 +38,7 @@ pub mod address;
 pub mod button;
 #[cfg(target_os = "none")]
 pub mod chip;
+pub mod contend;
 pub mod crc;
 #[cfg(feature = "embassy")]
 pub mod desk;
@@ -45,6 +48,7 @@ pub mod drive;
 pub mod gauge;
 #[cfg(feature = "embassy")]
 pub mod keeper;
+pub mod latch;
 pub mod page;
 #[cfg(feature = "embassy")]
 pub mod panel;

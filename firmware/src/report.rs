@@ -4,6 +4,10 @@
 //! node prints it, and whoever watches either reads it back with [`Report::parse`]: all three are in this file, so that
 //! they stay the same line.
 
+mod lock;
+
+pub use lock::LockReport;
+
 use core::fmt;
 use protocol::NodeId;
 use protocol::clock::{Stamp, Term};
@@ -98,68 +102,47 @@ pub struct Status {
     pub dropped: node::Counters,
 }
 
-/// How many numbers a status has.
-const STATUS_NUMBERS: usize = 18;
+/// The numbers of a status, in the order of its line.
+macro_rules! numbers_of_status {
+    ($($($field:ident).+,)+) => {
+        /// How many numbers a status has.
+        const STATUS_NUMBERS: usize = [$(stringify!($($field).+)),+].len();
 
-impl Status {
-    /// The numbers in the order of the line.
-    fn numbers(&self) -> [u32; STATUS_NUMBERS] {
-        let Self { neighbours, sent, received, unsendable, refused, unclaimed, driver, dropped } = *self;
-        let node::Counters {
-            oversized,
-            version,
-            tag,
-            malformed,
-            duplicate,
-            one_way,
-            crowded,
-            outdated,
-            not_for_me,
-            no_stage,
-            unsent,
-        } = dropped;
-        [
-            neighbours, sent, received, unsendable, refused, unclaimed, driver, oversized, version, tag, malformed,
-            duplicate, one_way, crowded, outdated, not_for_me, no_stage, unsent,
-        ]
-    }
+        impl Status {
+            const fn numbers(&self) -> [u32; STATUS_NUMBERS] {
+                [$(self.$($field).+),+]
+            }
 
-    fn from_numbers(numbers: [u32; STATUS_NUMBERS]) -> Self {
-        let [
-            neighbours,
-            sent,
-            received,
-            unsendable,
-            refused,
-            unclaimed,
-            driver,
-            oversized,
-            version,
-            tag,
-            malformed,
-            duplicate,
-            one_way,
-            crowded,
-            outdated,
-            not_for_me,
-            no_stage,
-            unsent,
-        ] = numbers;
-        let dropped = node::Counters {
-            oversized,
-            version,
-            tag,
-            malformed,
-            duplicate,
-            one_way,
-            crowded,
-            outdated,
-            not_for_me,
-            no_stage,
-            unsent,
-        };
-        Self { neighbours, sent, received, unsendable, refused, unclaimed, driver, dropped }
-    }
+            fn from_numbers(numbers: [u32; STATUS_NUMBERS]) -> Self {
+                let mut status = Self::default();
+                for (place, number) in [$(&mut status.$($field).+),+].into_iter().zip(numbers) {
+                    *place = number;
+                }
+                status
+            }
+        }
+    };
+}
+
+numbers_of_status! {
+    neighbours,
+    sent,
+    received,
+    unsendable,
+    refused,
+    unclaimed,
+    driver,
+    dropped.oversized,
+    dropped.version,
+    dropped.tag,
+    dropped.malformed,
+    dropped.duplicate,
+    dropped.one_way,
+    dropped.crowded,
+    dropped.outdated,
+    dropped.not_for_me,
+    dropped.no_stage,
+    dropped.unsent,
 }
 
 /// The line of a status but for its numbers, for both who write it.

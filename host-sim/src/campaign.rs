@@ -2,7 +2,7 @@
 
 use crate::machine::Machine;
 use crate::measure::Measure;
-use crate::peer::{Member, Peer};
+use crate::peer::{Locker, Member, Peer};
 use crate::run::{Outcome, run};
 use crate::scenario::Scenario;
 use crate::watch::Service;
@@ -88,7 +88,9 @@ pub struct Violation {
 
 /// Runs a scenario over `seeds` with the nodes it is about; `progress` is called once for each that is done.
 pub fn campaign_of(scenario: &Scenario, seeds: Range<u64>, progress: impl Fn() + Sync) -> Report {
-    if scenario.is_group() {
+    if scenario.locks.is_some() {
+        campaign::<Locker>(scenario, seeds, progress)
+    } else if scenario.is_group() {
         campaign::<Member>(scenario, seeds, progress)
     } else {
         campaign::<Peer>(scenario, seeds, progress)
@@ -212,6 +214,15 @@ fn broken_claims(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Violation> {
         };
         if let Some((count, seed)) = outcomes.iter().map(changes).max().filter(|(count, _)| *count > most) {
             note(seed, 0, format!("the leader changed {count} times, more than {most}"));
+        }
+    }
+    if let Some(least) = expect.grants {
+        let grants = |outcome: &Outcome| {
+            let count = outcome.samples.iter().find(|(name, _)| *name == "grants");
+            (count.map_or(0, |(_, count)| *count), outcome.seed)
+        };
+        if let Some((count, seed)) = outcomes.iter().map(grants).min().filter(|(count, _)| *count < least) {
+            note(seed, 0, format!("locks were granted {count} times, less than {least}"));
         }
     }
     broken

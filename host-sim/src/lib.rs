@@ -18,6 +18,7 @@ pub mod campaign;
 pub mod checker;
 pub mod clock;
 pub mod compare;
+mod contest;
 pub mod fault;
 pub mod frames;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub mod story;
 pub mod swarm;
 pub mod topology;
 pub mod trace;
+pub mod usage;
 pub mod watch;
 pub mod world;
 

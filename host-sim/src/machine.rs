@@ -4,6 +4,7 @@ use crate::scenario::Scenario;
 use protocol::capacity::Capacity;
 use protocol::clock::Term;
 use protocol::election::Command;
+use protocol::mutex::{self, Fence, LockId};
 use protocol::records::Records;
 use protocol::{Instant, NodeId};
 
@@ -33,6 +34,8 @@ pub enum News {
     Leaderless,
     /// It stopped for good, for this reason.
     Halted(&'static str),
+    /// Of a lock.
+    Lock(mutex::Notice),
 }
 
 /// A node: time and frames go in; frames, records and news come out.
@@ -58,6 +61,9 @@ pub trait Machine: Sized {
     /// Its application asks something of the election.
     fn command(&mut self, now: Instant, command: Command);
 
+    /// Its application asks something of a lock. Whoever has no locks does nothing.
+    fn ask(&mut self, _now: Instant, _command: mutex::Command) {}
+
     /// Its deadline has come.
     fn wake(&mut self, now: Instant);
 
@@ -81,6 +87,11 @@ pub trait Machine: Sized {
 
     /// Whether it may act as leader now.
     fn acts(&self, now: Instant) -> bool;
+
+    /// The fence under which it holds a lock now.
+    fn holds(&self, _lock: LockId, _now: Instant) -> Option<Fence> {
+        None
+    }
 
     /// Whom it believes to lead.
     fn leader(&self) -> Option<(NodeId, Term)>;

@@ -8,7 +8,7 @@ use protocol::clock::Term;
 use protocol::election::{AnyElection, Command};
 use protocol::group::SLOTS_MAX;
 use protocol::mandate;
-use protocol::mutex::NoMutex;
+use protocol::mutex::{self, AnyMutex, Fence, LockId, Mutex, NoMutex};
 use protocol::node::{Boot, Counters, Halt, Input, Notice};
 use protocol::records::Records;
 use protocol::wire::Key;
@@ -23,12 +23,39 @@ pub const NEIGHBOURS_MAX: usize = 32;
 /// How many it has room for as a member of a group.
 pub const MEMBERS_MAX: usize = SLOTS_MAX;
 
+/// The words for the locks a scenario can choose.
+pub const MUTEXES: &[&str] = AnyMutex::NAMES;
+
+/// How many it has room for as a member of a group with locks.
+pub const LOCKERS_MAX: usize = 16;
+
 /// One node.
-#[derive(Clone, Debug)]
-pub struct Peer<const ROOM: usize = NEIGHBOURS_MAX>(Node<AnyElection, NoMutex, ROOM>);
+pub struct Peer<const ROOM: usize = NEIGHBOURS_MAX, L: Mutex = NoMutex>(Node<AnyElection, L, ROOM>);
 
 /// A node with room for the largest group.
 pub type Member = Peer<MEMBERS_MAX>;
+
+/// A node that locks.
+pub type Locker = Peer<LOCKERS_MAX, AnyMutex>;
+
+/// A lock that a scenario can choose.
+pub trait Chosen: Mutex + Clone {
+    /// The lock of a scenario.
+    fn chosen(scenario: &Scenario) -> Self;
+}
+
+impl Chosen for NoMutex {
+    fn chosen(_: &Scenario) -> Self {
+        Self
+    }
+}
+
+impl Chosen for AnyMutex {
+    fn chosen(scenario: &Scenario) -> Self {
+        let name = scenario.locks.as_ref().map_or(MUTEXES[0], |locks| &locks.mutex);
+        Self::by_name(name).expect("a scenario names a lock there is")
+    }
+}
 
 /// Whether the election called `name` works in a group.
 #[must_use]
@@ -38,15 +65,16 @@ pub fn needs_group(name: &str) -> bool {
 
 /// What the nodes of a run share.
 #[derive(Clone, Debug)]
-pub struct PeerPlan {
+pub struct PeerPlan<L = NoMutex> {
     config: Config,
     election: AnyElection,
+    mutex: L,
     group: Vec<NodeId>,
     /// What frames are sealed with.
     key: Key,
 }
 
-impl PeerPlan {
+impl<L> PeerPlan<L> {
     /// What frames are sealed with.
     #[must_use]
     pub fn key(&self) -> Key {
@@ -54,7 +82,7 @@ impl PeerPlan {
     }
 }
 
-impl<const ROOM: usize> Peer<ROOM> {
+impl<const ROOM: usize, L: Mutex> Peer<ROOM, L> {
     /// What it dropped, and why.
     #[must_use]
     pub fn counters(&self) -> &Counters {
@@ -73,10 +101,10 @@ fn word(halt: Halt) -> &'static str {
     }
 }
 
-impl<const ROOM: usize> Machine for Peer<ROOM> {
-    type Plan = PeerPlan;
+impl<const ROOM: usize, L: Chosen> Machine for Peer<ROOM, L> {
+    type Plan = PeerPlan<L>;
 
-    fn plan(scenario: &Scenario) -> PeerPlan {
+    fn plan(scenario: &Scenario) -> PeerPlan<L> {
         let config = Config {
             me: NodeId(0),
             key: Key::from_name(&scenario.name),
@@ -89,13 +117,13 @@ impl<const ROOM: usize> Machine for Peer<ROOM> {
         let members = if scenario.is_group() { scenario.nodes } else { 0 };
         let group: Vec<NodeId> = (0..members).map(NodeId).collect();
         let key = if group.is_empty() { config.key } else { config.key.for_group(&group) };
-        PeerPlan { config, election, group, key }
+        PeerPlan { config, election, mutex: L::chosen(scenario), group, key }
     }
 
-    fn boot(plan: &PeerPlan, birth: Birth) -> Self {
+    fn boot(plan: &PeerPlan<L>, birth: Birth) -> Self {
         let Birth { me, records, seed, may_lead, now } = birth;
         let config = Config { me, may_lead, ..plan.config };
-        let mut node = Node::new(config, Boot { records, seed }, now, plan.election, NoMutex);
+        let mut node = Node::new(config, Boot { records, seed }, now, plan.election, plan.mutex.clone());
         if !plan.group.is_empty() {
             node = node.and_then(|node| node.in_group(&plan.group));
         }
@@ -112,6 +140,10 @@ impl<const ROOM: usize> Machine for Peer<ROOM> {
 
     fn command(&mut self, now: Instant, command: Command) {
         self.0.handle(now, Input::Election(command));
+    }
+
+    fn ask(&mut self, now: Instant, command: mutex::Command) {
+        self.0.handle(now, Input::Mutex(command));
     }
 
     fn wake(&mut self, now: Instant) {
@@ -132,9 +164,11 @@ impl<const ROOM: usize> Machine for Peer<ROOM> {
                 Notice::Role(mandate::Notice::Gained { term }) => News::Leads(term),
                 Notice::Role(mandate::Notice::LeaderChanged { leader, term }) => News::Follows(leader, term),
                 Notice::Role(mandate::Notice::Leaderless) => News::Leaderless,
-                // It leads, or follows, as before, or the next notice says more; a node without locks asks for none.
-                Notice::Role(mandate::Notice::Lost | mandate::Notice::Losing { .. } | mandate::Notice::Degraded)
-                | Notice::Mutex(_) => continue,
+                // It leads, or follows, as before, or the next notice says more.
+                Notice::Role(mandate::Notice::Lost | mandate::Notice::Losing { .. } | mandate::Notice::Degraded) => {
+                    continue;
+                }
+                Notice::Mutex(notice) => News::Lock(notice),
                 Notice::Halted(halt) => News::Halted(word(halt)),
             });
         }
@@ -148,11 +182,15 @@ impl<const ROOM: usize> Machine for Peer<ROOM> {
         self.0.acts(now).is_some()
     }
 
+    fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
+        self.0.holds(lock, now)
+    }
+
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.0.leader()
     }
 
-    fn describe(plan: &PeerPlan, frame: &[u8]) -> &'static str {
+    fn describe(plan: &PeerPlan<L>, frame: &[u8]) -> &'static str {
         protocol::describe::describe(&plan.key, frame).unwrap_or("unknown")
     }
 }

@@ -31,9 +31,13 @@ pub enum Kind {
     Move,
     /// A node measures itself again.
     Measure,
+    /// An application turns to a lock.
+    Turn,
+    /// What an application wrote reaches the thing that a lock protects.
+    Write,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::AirEnd,
     Kind::Boot,
     Kind::Wake,
@@ -43,6 +47,8 @@ const KINDS: [Kind; 9] = [
     Kind::Fault,
     Kind::Move,
     Kind::Measure,
+    Kind::Turn,
+    Kind::Write,
 ];
 
 /// One event.

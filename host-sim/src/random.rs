@@ -23,6 +23,8 @@ pub enum Stream {
     Node,
     /// Which links work one way only.
     OneWay,
+    /// What applications do with locks.
+    Locks,
 }
 
 /// The seed of the `index`-th generator of a stream in the run `seed`.

@@ -6,6 +6,7 @@ use crate::network::{Count, Tally};
 use crate::queue::Micros;
 use crate::scenario::Scenario;
 use crate::trace::{Observer, TraceEvent};
+use crate::usage::Usage;
 use crate::watch::{Service, Watch};
 use crate::world::World;
 
@@ -34,9 +35,10 @@ pub struct Outcome {
     pub events: u64,
 }
 
-/// The watch, the checkers and whoever else looks on.
+/// The watch, the usage of locks, the checkers and whoever else looks on.
 struct Audience<'a, O> {
     watch: &'a mut Watch,
+    usage: &'a mut Usage,
     checkers: &'a mut Checkers,
     guest: &'a mut O,
 }
@@ -44,6 +46,7 @@ struct Audience<'a, O> {
 impl<O: Observer> Observer for Audience<'_, O> {
     fn see(&mut self, event: &TraceEvent) {
         self.watch.see(event);
+        self.usage.see(event);
         self.checkers.see(event);
         self.guest.see(event);
     }
@@ -57,13 +60,14 @@ impl<O: Observer> Observer for Audience<'_, O> {
 pub fn run<M: Machine>(scenario: &Scenario, seed: u64, guest: &mut impl Observer) -> Outcome {
     let mut world = World::<M>::new(scenario, seed);
     let mut watch = Watch::new(&world);
-    let mut checkers = Checkers::default();
+    let mut usage = Usage::default();
+    let mut checkers = Checkers::new(&scenario.expect);
     // Just before each fault, and at the end, the network must have settled if it had the time.
     let mut stops: Vec<Micros> = world.scenario().faults.iter().map(|step| step.at.saturating_sub(1)).collect();
     stops.push(scenario.duration);
     stops.dedup();
     for stop in stops {
-        let mut audience = Audience { watch: &mut watch, checkers: &mut checkers, guest };
+        let mut audience = Audience { watch: &mut watch, usage: &mut usage, checkers: &mut checkers, guest };
         while world.next_at().is_some_and(|at| at <= stop) && world.step(&mut audience) {
             audience.watch.refresh(&world);
         }
@@ -76,6 +80,7 @@ pub fn run<M: Machine>(scenario: &Scenario, seed: u64, guest: &mut impl Observer
     let settled = Settled::of(&world, &watch);
     let mut samples = watch.samples().to_vec();
     samples.push(("leader_changes", watch.leader_changes()));
+    samples.extend(usage.samples());
     if let Some(initiator) = watch.initiator() {
         let depth = u64::from(world.depth(initiator));
         samples.push(("depth_hops", depth));

@@ -1,7 +1,7 @@
 //! What happens, told in sentences: the same words for simulated nodes and for real boards.
 
 use crate::queue::Micros;
-use crate::trace::{TraceEvent, What};
+use crate::trace::{Deed, TraceEvent, What};
 
 /// What the reader of the story knows about a node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,6 +105,7 @@ impl Story {
             | What::Missed { .. } => {
                 None // too many to tell one by one
             }
+            What::Lock { lock, deed } => of_lock(node, lock, deed),
             What::Partition | What::Heal | What::Weather { .. } | What::Moved => None, // the whole network's
         }
     }
@@ -163,7 +164,29 @@ fn of_network(what: What) -> Option<String> {
         | What::Follows { .. }
         | What::Rival { .. }
         | What::Leaderless
-        | What::Halted { .. } => None,
+        | What::Halted { .. }
+        | What::Lock { .. } => None,
+    }
+}
+
+fn of_lock(node: u32, lock: u8, deed: Deed) -> Option<String> {
+    match deed {
+        Deed::Acquired { fence } => {
+            Some(format!("node {node} holds lock {lock}, fence {}.{}", fence.term.number, fence.count.0))
+        }
+        Deed::Shared { other } => Some(format!("node {node} HOLDS LOCK {lock} WHILE node {other} DOES")),
+        Deed::Lost => Some(format!("node {node} has lost lock {lock}")),
+        Deed::Released => Some(format!("node {node} gives lock {lock} back")),
+        Deed::Wrote { accepted: false, .. } => Some(format!("a late write of node {node} under lock {lock} is refused")),
+        Deed::Asks { .. }
+        | Deed::Renews
+        | Deed::Releases
+        | Deed::Cancels
+        | Deed::Waits { .. }
+        | Deed::Renewed { .. }
+        | Deed::Expiring
+        | Deed::Refused { .. }
+        | Deed::Wrote { accepted: true, .. } => None, // too many to tell one by one
     }
 }
 

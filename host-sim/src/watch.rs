@@ -362,7 +362,8 @@ impl Observer for Watch {
                 | What::Unsent { .. }
                 | What::Heard { .. }
                 | What::Missed { .. }
-                | What::Moved,
+                | What::Moved
+                | What::Lock { .. },
                 _,
             ) => {}
         }

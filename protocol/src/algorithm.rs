@@ -104,6 +104,36 @@ pub enum Input<M, C> {
     Timeout,
 }
 
+impl<M, C> Input<M, C> {
+    /// The same with its message unwrapped; `None` where it is another algorithm's.
+    pub(crate) fn unwrap_as<A>(self, mine: impl Fn(M) -> Option<A>) -> Option<Input<A, C>> {
+        Some(match self {
+            Self::Message { from, stamp, message } => Input::Message { from, stamp, message: mine(message)? },
+            Self::Command(command) => Input::Command(command),
+            Self::Fact(fact) => Input::Fact(fact),
+            Self::Timeout => Input::Timeout,
+        })
+    }
+}
+
+/// Takes one step of an algorithm that is one of several, its messages wrapped as those of any.
+pub(crate) fn step_one_of<A: Algorithm, M>(
+    one: &mut A,
+    cx: &Context<'_>,
+    input: Input<A::Message, A::Command>,
+    out: &mut Outbox<M, A::Notice>,
+    wrap: impl Fn(A::Message) -> M,
+) {
+    let mut own = Outbox::new();
+    one.handle(cx, input, &mut own);
+    for output in own {
+        match output {
+            Output::Send { to, message } => out.send(to, wrap(message)),
+            Output::Notify(notice) => out.notify(notice),
+        }
+    }
+}
+
 /// What earlier stages conclude, told to later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
@@ -125,6 +155,9 @@ pub enum Fact {
     },
     /// The group has no leader.
     NoLeader,
+    /// The leader's news come from this member, which hears them sooner: all members together are a tree with the leader
+    /// as its root, give or take a beat.
+    Parent(NodeId),
 }
 
 /// What a step asks for.
@@ -168,6 +201,11 @@ impl<M, E> Outbox<M, E> {
     /// Asks for the application to be told.
     pub fn notify(&mut self, notice: E) {
         self.push(Output::Notify(notice));
+    }
+
+    /// Says that more was asked for than there is room to say.
+    pub const fn overflow(&mut self) {
+        self.overflowed = true;
     }
 
     /// Whether a step asked for more than [`OUTPUTS_MAX`]: a broken bound, on which the node stops.

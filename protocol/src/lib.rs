@@ -33,8 +33,10 @@
 )]
 
 pub mod algorithm;
+pub mod application;
 pub mod capacity;
 pub mod clock;
+pub mod clock_sync;
 pub mod config;
 pub mod describe;
 pub mod detector;
@@ -47,7 +49,11 @@ pub mod mutex;
 pub mod neighbours;
 pub mod node;
 pub mod records;
+pub mod snapshot;
+pub mod suite;
+pub mod termination;
 pub mod time;
+pub mod upper;
 pub mod wire;
 
 pub use algorithm::Algorithm;

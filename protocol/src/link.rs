@@ -161,7 +161,8 @@ impl<P: Message> Link<P> {
         let Submit { scope, to, stamp } = post;
         let delivery = message.delivery();
         let Moment { now, random, timing } = place.moment;
-        let same = |old: &Posted<P>| old.message.kind() == message.kind() && old.message.word() == message.word();
+        let name = |said: &P| (said.kind(), said.word(), said.about());
+        let same = |old: &Posted<P>| name(&old.message) == name(&message);
         let (due, letter) = match delivery {
             Delivery::Near => (now, None),
             Delivery::Spread => {
@@ -253,7 +254,19 @@ impl<P: Message> Link<P> {
     /// Whether there is room for the answers to one more letter.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.queue.iter().filter(|posted| posted.letter.is_some()).count() <= QUEUE_MAX - ANSWERS_MAX
+        self.letters() <= QUEUE_MAX - ANSWERS_MAX
+    }
+
+    /// How many own letters wait to be acknowledged.
+    #[must_use]
+    pub fn letters(&self) -> usize {
+        self.queue.iter().filter(|posted| posted.letter.is_some()).count()
+    }
+
+    /// Whether members were given up that nobody has asked about yet.
+    #[must_use]
+    pub const fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
     }
 
     /// Sends a receipt for a letter that this node has taken in, now or before.

@@ -379,7 +379,7 @@ impl Algorithm for Mandate {
             Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_)) => self.review(cx, out),
             Input::Command(never) => match never {},
             // One that has started anew keeps out by itself; a view is this stage's own conclusion; what is due is due.
-            Input::Fact(Fact::PeerReset(_) | Fact::View) | Input::Timeout => {}
+            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Parent(_)) | Input::Timeout => {}
         }
         if let Office::Seeking { poll } | Office::Acting { poll, .. } = self.office
             && poll.next <= cx.now

@@ -21,6 +21,7 @@ use crate::mutex::{self, Fence, LockId, Mutex, Refusal};
 use crate::neighbours::Neighbours;
 use crate::records::{INCARNATION_DRAWN, Records};
 use crate::time::{Instant, sooner};
+use crate::upper::{Nothing, Upper};
 use crate::wire::{self, FRAME_MAX, Kind, Message, Packet, Path};
 use heapless::Deque;
 
@@ -73,9 +74,9 @@ pub use counters::Counters;
 use payload::Payload;
 pub use types::{Boot, Halt, Input, Notice};
 
-/// A node: an election `E`, a lock `M`, and room for `N` others.
+/// A node: an election `E`, a lock `M`, room for `N` others, and what stands on top of it all, `U`, if anything does.
 #[derive(Clone, Debug)]
-pub struct Node<E: Election, M: Mutex, const N: usize> {
+pub struct Node<E: Election, M: Mutex, const N: usize, U: Upper = Nothing> {
     config: Config,
     dice: Dice,
     born: Instant,
@@ -86,25 +87,45 @@ pub struct Node<E: Election, M: Mutex, const N: usize> {
     clock: Clock,
     sequence: u32,
     neighbours: Neighbours<N>,
-    link: Link<Payload<E::Message, M::Message>>,
+    link: Link<Payload<E::Message, M::Message, U::Message>>,
     detector: Detector<N>,
     election: E,
+    /// The member the leader's news come from.
+    parent: Option<NodeId>,
     mandate: Mandate,
     mutex: M,
+    upper: U,
     notices: Deque<Notice, NOTICES_MAX>,
     counters: Counters,
     halted: Option<Halt>,
 }
 
 impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
-    /// Whether anything of this node may work on a group.
-    const GROUPED: bool = E::GROUP || M::GROUP;
-
-    /// A node that has just started.
+    /// A node that has just started, with nothing on top.
     ///
     /// # Errors
     /// Where the configuration cannot work.
     pub fn new(config: Config, boot: Boot, now: Instant, election: E, mutex: M) -> Result<Self, ConfigError> {
+        Self::with_upper(config, boot, now, election, mutex, Nothing)
+    }
+}
+
+impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
+    /// Whether anything of this node may work on a group.
+    const GROUPED: bool = E::GROUP || M::GROUP || U::GROUP;
+
+    /// A node that has just started, with `upper` on top.
+    ///
+    /// # Errors
+    /// Where the configuration cannot work.
+    pub fn with_upper(
+        config: Config,
+        boot: Boot,
+        now: Instant,
+        election: E,
+        mutex: M,
+        upper: U,
+    ) -> Result<Self, ConfigError> {
         let config = config.check()?;
         if !Self::GROUPED && config.mode == Mode::Quorum {
             return Err(ConfigError::NotAMember);
@@ -134,14 +155,17 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             link: Link::new(),
             detector,
             election,
+            parent: None,
             mandate: Mandate::new(config.mode),
             mutex,
+            upper,
             notices: Deque::new(),
             counters: Counters::default(),
             halted: None,
         };
         node.election.resume(records.term);
         node.mutex.resume(records.stamp);
+        node.upper.resume(records.incarnation);
         Ok(node)
     }
 
@@ -171,6 +195,10 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         if Self::GROUPED && self.mandate.deadline().is_some_and(|at| at <= now) {
             self.step_mandate(now, algorithm::Input::Timeout);
         }
+        // And letters given up meanwhile must be known of before anybody says what it has sent.
+        if U::PRESENT && self.link.has_lost() {
+            self.report_members(now);
+        }
         match input {
             Input::Frame { bytes, quality } => {
                 if let Err(reason) = self.frame(now, bytes, quality) {
@@ -188,6 +216,17 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             Input::Mutex(command) => self.step_mutex(now, algorithm::Input::Command(command)),
             Input::Timeout => self.timeout(now),
         }
+        self.let_upper_speak(now);
+        self.cover();
+    }
+
+    /// Asks something of what stands on top.
+    pub fn ask(&mut self, now: Instant, command: U::Command) {
+        if self.halted.is_some() {
+            return;
+        }
+        self.step_upper(now, algorithm::Input::Command(command));
+        self.let_upper_speak(now);
         self.cover();
     }
 
@@ -228,6 +267,17 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         self.notices.pop_front()
     }
 
+    /// The next thing that what stands on top tells the application.
+    pub fn poll_told(&mut self) -> Option<U::Notice> {
+        self.upper.told()?.pop_front()
+    }
+
+    /// What stands on top.
+    #[must_use]
+    pub const fn upper(&self) -> &U {
+        &self.upper
+    }
+
     /// When to call [`Node::handle`] with [`Input::Timeout`], if nothing happens before.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
@@ -236,6 +286,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         }
         let mandate = if Self::GROUPED { self.mandate.deadline() } else { None };
         let stages = sooner(self.election.deadline(), sooner(mandate, self.mutex.deadline()));
+        let stages = sooner(stages, self.upper.deadline());
         let stages = sooner(stages, self.is_member().then(|| self.detector.deadline()));
         let near = if self.uses(Scope::Neighbours) { self.neighbours.deadline() } else { None };
         sooner(sooner(stages, self.quarantine), sooner(near, self.link.deadline()))
@@ -291,7 +342,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
     }
 
     fn uses(&self, scope: Scope) -> bool {
-        [self.election.scope(), self.mandate_scope(), self.mutex.scope()].contains(&scope)
+        [self.election.scope(), self.mandate_scope(), self.mutex.scope(), self.upper.scope()].contains(&scope)
     }
 
     fn mandate_scope(&self) -> Scope {

@@ -1,7 +1,7 @@
 //! What a node takes of a board's RAM.
 
 use protocol::election::{AnyElection, Bully, ChangRoberts, Lelann, Ring, Wireless};
-use protocol::mutex::NoMutex;
+use protocol::mutex::{AnyMutex, Central, Lamport, NoMutex, RicartAgrawala};
 use protocol::neighbours::Neighbours;
 use protocol::node::Node;
 use std::mem::size_of;
@@ -22,4 +22,16 @@ fn the_election_itself_takes_no_room_per_neighbour() {
     println!("bully, ring, chang-roberts, lelann {group:?}");
     assert!(group.iter().all(|&bytes| bytes <= 300));
     assert!(size_of::<Node<Ring, NoMutex, 32>>() <= 4096);
+}
+
+#[test]
+fn all_locks_together_take_at_most_16_kib_for_16_members_and_4_locks() {
+    let locks = [
+        ("central", size_of::<Central>()),
+        ("lamport", size_of::<Lamport>()),
+        ("ricart-agrawala", size_of::<RicartAgrawala>()),
+    ];
+    println!("{locks:?}, any {}", size_of::<AnyMutex>());
+    assert_eq!(locks.map(|(name, _)| name)[..], *AnyMutex::NAMES, "a lock is not counted");
+    assert!(locks.iter().map(|(_, bytes)| bytes).sum::<usize>() <= 16 * 1024);
 }

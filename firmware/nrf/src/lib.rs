@@ -5,9 +5,12 @@
 #![no_std]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+#[path = "../../boards/chosen.rs"]
+mod chosen;
 mod hardware;
 mod radio;
 
+use chosen::{LOCKS, NEIGHBOURS_MAX};
 use defmt_rtt as _;
 use embassy_embedded_hal::adapter::BlockingAsync;
 use embassy_executor::{SpawnError, Spawner};
@@ -19,19 +22,13 @@ use embassy_nrf::{Peri, bind_interrupts, pac, peripherals};
 use firmware::button::{self, Asks, Button};
 use firmware::chip;
 use firmware::desk::Desk;
-use firmware::drive::{Start, drive};
+use firmware::drive::drive;
 use firmware::keeper::flash::Flash;
 use firmware::panel::{self, Lamp, Lights};
 use firmware::transport::radio::mac::{Address, Channel};
 use firmware::transport::radio::{self as air, Port, Queues};
 use hardware::Nrf;
-use protocol::election::Wireless;
 use radio::NrfRadio;
-
-/// How many neighbours the node has room for.
-const NEIGHBOURS_MAX: usize = 32;
-
-firmware::tell_node_bytes!(protocol::Node<Wireless, protocol::mutex::NoMutex, NEIGHBOURS_MAX>);
 
 static QUEUES: Queues = Queues::new();
 static LIGHTS: Lights = Lights::new();
@@ -114,9 +111,9 @@ pub async fn run(spawner: Spawner, chip: Chip, lamp: PinLamp, button: PinButton)
         defmt::error!("the memory map has no room for records");
         chip::rest().await
     };
-    let mut board = Desk::new(Nrf::new(chip.saadc, chip.wdt), &page, &LIGHTS, &ASKS);
-    let start = Start { page, election: Wireless::new(), entropy: random.blocking_next_u64() };
-    drive::<_, NEIGHBOURS_MAX>(start, &mut Port(&QUEUES), &mut keeper, &mut board).await;
+    let mut board = Desk::<_, LOCKS>::new(Nrf::new(chip.saadc, chip.wdt), &page, &LIGHTS, &ASKS);
+    let start = chosen::start(page, random.blocking_next_u64());
+    drive::<_, _, NEIGHBOURS_MAX>(start, &mut Port(&QUEUES), &mut keeper, &mut board).await;
     chip::rest().await
 }
 

@@ -1,34 +1,16 @@
 //! The node of this board: the shared loop, with this board's watchdog, faults and driver.
 
+use crate::chosen::{self, NEIGHBOURS_MAX};
 use crate::fault;
 use crate::lan9118;
 use crate::retained::Retained;
 use crate::watchdog::Watchdog;
 use embassy_time::Instant;
-use firmware::drive::{Board, Driver, Start, drive};
+use firmware::drive::{Board, Driver, drive};
 use firmware::page::{Page, options};
 use firmware::report::Report;
 use firmware::store::Store;
 use firmware::transport::udp::Udp;
-
-/// The election this image was built with; see the build script.
-#[cfg(election = "bully")]
-type Chosen = protocol::election::Bully;
-#[cfg(election = "chang-roberts")]
-type Chosen = protocol::election::ChangRoberts;
-#[cfg(election = "lelann")]
-type Chosen = protocol::election::Lelann;
-#[cfg(election = "ring")]
-type Chosen = protocol::election::Ring;
-#[cfg(election = "wireless")]
-type Chosen = protocol::election::Wireless;
-#[cfg(election = "wireless-flat")]
-type Chosen = protocol::election::WirelessFlat;
-
-/// How many neighbours the node has room for.
-const NEIGHBOURS_MAX: usize = 32;
-
-firmware::tell_node_bytes!(protocol::Node<Chosen, protocol::mutex::NoMutex, NEIGHBOURS_MAX>);
 
 struct Mps2 {
     watchdog: Watchdog,
@@ -65,7 +47,7 @@ impl Board for Mps2 {
 pub(crate) async fn run(page: Page, mut transport: Udp<'static>, mut store: Store<Retained>, watchdog: Watchdog) -> ! {
     let mut board = Mps2 { watchdog, options: page.options };
     // The emulated processor has no source of randomness; when it came this far differs by some microseconds.
-    let start = Start { page, election: Chosen::default(), entropy: Instant::now().as_ticks() };
-    drive::<_, NEIGHBOURS_MAX>(start, &mut transport, &mut store, &mut board).await;
+    let start = chosen::start(page, Instant::now().as_ticks());
+    drive::<_, _, NEIGHBOURS_MAX>(start, &mut transport, &mut store, &mut board).await;
     fault::halt()
 }

@@ -8,6 +8,8 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod application;
+#[path = "../../boards/chosen.rs"]
+mod chosen;
 mod executor;
 mod fault;
 mod lan9118;

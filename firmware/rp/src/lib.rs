@@ -3,8 +3,11 @@
 #![no_std]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+#[path = "../../boards/chosen.rs"]
+mod chosen;
 mod hardware;
 
+use chosen::{LOCKS, NEIGHBOURS_MAX};
 use defmt_rtt as _;
 use embassy_embedded_hal::adapter::BlockingAsync;
 use embassy_net::{Runner, Stack, StackResources};
@@ -15,7 +18,7 @@ use embassy_rp::gpio::Input;
 use embassy_rp::{Peri, peripherals};
 use firmware::button::{Asks, Button};
 use firmware::desk::Desk;
-use firmware::drive::{Start, drive};
+use firmware::drive::drive;
 use firmware::keeper::flash::Flash;
 use firmware::page::{Page, options};
 use firmware::panel::Lights;
@@ -23,19 +26,14 @@ use firmware::transport::udp::{Buffers, Udp};
 use firmware::{address, chip};
 pub use hardware::{Rp, Vsys};
 use portable_atomic as _;
-use protocol::election::Wireless;
 use static_cell::StaticCell;
 
 /// Sockets the network has room for: the transport's.
 const SOCKETS: usize = 1;
-/// How many neighbours the node has room for.
-const NEIGHBOURS_MAX: usize = 32;
 /// Bytes of flash on the boards.
 const FLASH_BYTES: usize = 2 * 1024 * 1024;
 /// Where the processor sees the flash.
 const FLASH_BASE: u32 = 0x1000_0000;
-
-firmware::tell_node_bytes!(protocol::Node<Wireless, protocol::mutex::NoMutex, NEIGHBOURS_MAX>);
 
 /// How the node tells the light.
 pub static LIGHTS: Lights = Lights::new();
@@ -83,9 +81,9 @@ impl Board {
             defmt::error!("the memory map has no room for records");
             chip::rest().await
         };
-        let mut board = Desk::new(hardware, &page, &LIGHTS, &ASKS);
-        let start = Start { page, election: Wireless::new(), entropy: RoscRng.next_u64() };
-        drive::<_, NEIGHBOURS_MAX>(start, &mut transport, &mut keeper, &mut board).await;
+        let mut board = Desk::<_, LOCKS>::new(hardware, &page, &LIGHTS, &ASKS);
+        let start = chosen::start(page, RoscRng.next_u64());
+        drive::<_, _, NEIGHBOURS_MAX>(start, &mut transport, &mut keeper, &mut board).await;
         chip::rest().await
     }
 }

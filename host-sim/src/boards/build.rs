@@ -1,6 +1,6 @@
 //! Building a board's image from the sources beside this program.
 
-use super::{Board, EMULATED};
+use super::{Board, Parts};
 use crate::swarm::setup::Toolchain;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -10,24 +10,16 @@ use std::{env, fs};
 
 const PROFILE: &str = "firmware";
 
-/// Builds the image of a board and says where it is; cargo tells its progress on standard error.
+/// Builds the image of a board with these parts and says where it is; cargo tells its progress on standard error.
 ///
 /// # Errors
 /// One sentence that says why there is none.
-pub fn build(board: &Board, toolchain: Toolchain) -> Result<PathBuf, String> {
-    build_with(board, cargo(board, toolchain))
-}
-
-/// Builds the image of the emulated board that runs the election called `election`, and says where it is.
-///
-/// # Errors
-/// One sentence that says why there is none.
-pub fn build_electing(election: &str, toolchain: Toolchain) -> Result<PathBuf, String> {
-    let mut command = cargo(&EMULATED, toolchain);
-    command.env("CONCLAVE_ELECTION", election);
-    let built = build_with(&EMULATED, command)?;
-    // The next election is built to the same place.
-    let kept = built.with_file_name(format!("{}-{election}", EMULATED.name));
+pub fn build(board: &Board, parts: &Parts, toolchain: Toolchain) -> Result<PathBuf, String> {
+    let mut command = cargo(board, toolchain);
+    command.envs(parts.environment());
+    let built = build_with(board, command)?;
+    // The next parts are built to the same place.
+    let kept = built.with_file_name(parts.file_name(board));
     fs::copy(&built, &kept).map_err(|error| format!("{}: {error}", kept.display()))?;
     Ok(kept)
 }

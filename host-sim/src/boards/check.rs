@@ -1,6 +1,6 @@
 //! What an image takes of its board, and whether it is where the board looks for it.
 
-use super::{Board, PanicPath, Region, panic_paths};
+use super::{Board, Limits, PanicPath, Region, panic_paths};
 use object::{Object, ObjectSection, SectionFlags, elf};
 use serde::Serialize;
 
@@ -23,15 +23,16 @@ pub struct Verdict {
     pub violations: Vec<String>,
 }
 
-/// Looks into the image of a board.
+/// Looks into the image of a board, which may take no more than this; where nothing is said, what there is.
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub fn inspect(board: &Board, image: &[u8]) -> Result<Verdict, String> {
+pub fn inspect(board: &Board, limits: Option<Limits>, image: &[u8]) -> Result<Verdict, String> {
     let file = object::File::parse(image).map_err(|error| error.to_string())?;
     let mut violations = Vec::new();
     let taken = place(board, &file, &mut violations);
-    for (what, taken, limit) in [("flash", taken.flash, board.limits.flash), ("RAM", taken.ram, board.limits.ram)] {
+    let limits = limits.map(|limits| [("flash", taken.flash, limits.flash), ("RAM", taken.ram, limits.ram)]);
+    for (what, taken, limit) in limits.into_iter().flatten() {
         if taken > limit {
             violations.push(format!("{taken} bytes of {what} are more than the limit of {limit}"));
         }

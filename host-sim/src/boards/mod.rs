@@ -8,13 +8,15 @@ mod calls;
 mod check;
 mod layout;
 mod panics;
+mod parts;
 pub mod tools;
 pub mod uf2;
 
-pub use build::{build, build_electing, workspace};
+pub use build::{build, workspace};
 pub use check::{Taken, Verdict, inspect};
 pub use layout::{Layout, Region};
 pub use panics::{Path as PanicPath, panic_paths};
+pub use parts::Parts;
 
 use crate::swarm::setup::{self, Toolchain};
 
@@ -128,9 +130,7 @@ impl Board {
     /// A sentence with the names there are, the nearest first.
     pub fn by_name(name: &str) -> Result<&'static Self, String> {
         BOARDS.iter().find(|board| board.name == name).ok_or_else(|| {
-            let mut names = BOARDS.map(|board| board.name);
-            names.sort_by_key(|known| strsim::damerau_levenshtein(name, known));
-            format!("there is no board \"{name}\"; there are {}.", names.join(", "))
+            parts::unknown("board", name, &BOARDS.map(|board| board.name))
         })
     }
 
@@ -141,6 +141,14 @@ impl Board {
     #[must_use]
     pub fn layout(&self) -> Layout {
         Layout::parse(self.map).expect("the map of every board is read in a test")
+    }
+
+    /// What there is on it for a program.
+    #[must_use]
+    pub fn memory(&self) -> Limits {
+        let layout = self.layout();
+        let bytes = |name| layout.region(name).map_or(0, |region| region.bytes);
+        Limits { flash: bytes("FLASH"), ram: bytes("RAM") }
     }
 
     /// Finds or installs what building its image needs, telling each step in a line.

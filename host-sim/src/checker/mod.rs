@@ -5,21 +5,32 @@
 
 mod best_leads;
 mod everyone_knows;
+mod fences_grow;
 mod frame_limit;
+mod no_stale_write;
 mod nobody_halts;
+mod nobody_waits_for_ever;
 mod one_acts;
+mod one_holder;
 mod one_leader;
 mod one_leader_per_term;
 mod settled;
 mod terms_grow;
 
-pub use settled::{Settled, SettledNode};
+pub use settled::{Settled, SettledNode, Wanting};
 
 use crate::queue::Micros;
+use crate::scenario::Expect;
 use crate::trace::{Observer, TraceEvent};
+#[cfg(test)]
+use crate::trace::{Deed, What};
+#[cfg(test)]
+use protocol::clock::{Stamp, Term};
+#[cfg(test)]
+use protocol::mutex::Fence;
 
 /// The words for the checkers.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 12] = [
     one_leader::NAME,
     everyone_knows::NAME,
     best_leads::NAME,
@@ -28,7 +39,15 @@ pub const NAMES: [&str; 8] = [
     frame_limit::NAME,
     nobody_halts::NAME,
     one_acts::NAME,
+    one_holder::NAME,
+    fences_grow::NAME,
+    no_stale_write::NAME,
+    nobody_waits_for_ever::NAME,
 ];
+
+/// Those of locks.
+pub const OF_LOCKS: [&str; 4] =
+    [one_holder::NAME, fences_grow::NAME, no_stale_write::NAME, nobody_waits_for_ever::NAME];
 
 /// A property that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,10 +68,20 @@ const FINDINGS_MAX: usize = 20;
 pub struct Checkers {
     terms_grow: terms_grow::TermsGrow,
     one_leader_per_term: one_leader_per_term::OneLeaderPerTerm,
+    fences_grow: fences_grow::FencesGrow,
+    no_stale_write: no_stale_write::NoStaleWrite,
+    /// Which of the checkers of locks watch; all of them where nothing is said.
+    of_locks: Option<Vec<&'static str>>,
     findings: Vec<Finding>,
 }
 
 impl Checkers {
+    /// Those that a scenario chose.
+    #[must_use]
+    pub fn new(expect: &Expect) -> Self {
+        Self { of_locks: expect.locks.clone(), ..Self::default() }
+    }
+
     /// What was found so far.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
@@ -70,10 +99,14 @@ impl Checkers {
         for text in best_leads::check(settled) {
             self.note(settled.at, best_leads::NAME, text);
         }
+        for text in nobody_waits_for_ever::check(settled) {
+            self.note(settled.at, nobody_waits_for_ever::NAME, text);
+        }
     }
 
     fn note(&mut self, at: Micros, checker: &'static str, text: String) {
-        if self.findings.len() < FINDINGS_MAX {
+        let watches = self.of_locks.as_ref().is_none_or(|chosen| !OF_LOCKS.contains(&checker) || chosen.contains(&checker));
+        if watches && self.findings.len() < FINDINGS_MAX {
             self.findings.push(Finding { at, checker, text });
         }
     }
@@ -108,5 +141,52 @@ impl Observer for Checkers {
         if let Some(text) = one_acts::see(event) {
             self.note(event.at, one_acts::NAME, text);
         }
+        if let Some(text) = one_holder::see(event) {
+            self.note(event.at, one_holder::NAME, text);
+        }
+        if let Some(text) = self.fences_grow.see(event) {
+            self.note(event.at, fences_grow::NAME, text);
+        }
+        if let Some(text) = self.no_stale_write.see(event) {
+            self.note(event.at, no_stale_write::NAME, text);
+        }
+    }
+}
+
+/// A grant of a lock, for tests.
+#[cfg(test)]
+fn granted(node: u32, lock: u8, count: u64) -> TraceEvent {
+    of_lock(node, lock, Deed::Acquired { fence: fence(count) })
+}
+
+/// A write that was let through, for tests.
+#[cfg(test)]
+fn wrote(node: u32, lock: u8, count: u64) -> TraceEvent {
+    of_lock(node, lock, Deed::Wrote { fence: fence(count), accepted: true })
+}
+
+#[cfg(test)]
+fn of_lock(node: u32, lock: u8, deed: Deed) -> TraceEvent {
+    TraceEvent { at: 0, node: Some(node), what: What::Lock { lock, deed } }
+}
+
+#[cfg(test)]
+fn fence(count: u64) -> Fence {
+    Fence { term: Term::ZERO, count: Stamp(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_chooses_which_checkers_of_locks_watch() {
+        let grants = [granted(1, 0, 5), granted(2, 0, 5)];
+        let found = |locks: Option<Vec<&'static str>>| {
+            let mut checkers = Checkers::new(&Expect { locks, ..Expect::default() });
+            grants.iter().for_each(|event| checkers.see(event));
+            checkers.findings().len()
+        };
+        assert_eq!([found(None), found(Some(vec!["fences-grow"])), found(Some(vec!["one-holder"]))], [1, 1, 0]);
     }
 }

@@ -39,17 +39,34 @@ impl SettledNode {
     }
 }
 
+/// Somebody who wants a lock and does not get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanting {
+    /// Its name.
+    pub node: u32,
+    /// Which lock, by its place in the scenario.
+    pub lock: u8,
+    /// Since when.
+    pub since: Micros,
+}
+
 /// All nodes that are up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settled {
     /// When the picture was taken.
     pub at: Micros,
+    /// When the network was last disturbed.
+    pub disturbed_at: Micros,
+    /// How long nothing must have happened before the network has to agree.
+    pub calm: Micros,
     /// By how much measured capacities are off, at most.
     pub noise: f64,
     /// How many nodes a leader needs behind it, itself included; 1 where none but itself.
     pub quorum: u32,
     /// The nodes, by name, rising.
     pub nodes: Vec<SettledNode>,
+    /// Who wants a lock and does not get it.
+    pub wanting: Vec<Wanting>,
 }
 
 impl Settled {
@@ -78,7 +95,16 @@ impl Settled {
             Mode::Available => 1,
             Mode::Quorum => world.nodes() / 2 + 1,
         };
-        Self { at: world.now(), noise: world.scenario().capacity.noise, quorum, nodes: up.collect() }
+        let wanting = world.wanting().map(|(node, lock, since)| Wanting { node, lock, since });
+        Self {
+            at: world.now(),
+            disturbed_at: world.disturbed_at(),
+            calm: world.scenario().calm,
+            noise: world.scenario().capacity.noise,
+            quorum,
+            nodes: up.collect(),
+            wanting: wanting.collect(),
+        }
     }
 
     /// Whether a region can be led: somebody in it can lead, and enough are there to be led.
@@ -125,5 +151,6 @@ pub(super) fn agreeing(nodes: u32, leader: u32) -> Settled {
         part: 0,
         region: 0,
     };
-    Settled { at: 1, noise: 0.0, quorum: 1, nodes: (0..nodes).map(node).collect() }
+    let nodes = (0..nodes).map(node).collect();
+    Settled { at: 1, disturbed_at: 0, calm: 1, noise: 0.0, quorum: 1, nodes, wanting: Vec::new() }
 }

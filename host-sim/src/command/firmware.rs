@@ -1,7 +1,8 @@
 //! `conclave firmware`: builds the image of a board.
 
 use clap::Args;
-use host_sim::boards::{BOARDS, Board, Flashing, inspect};
+use super::PartsArgs;
+use host_sim::boards::{BOARDS, Board, Flashing, Parts, inspect};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,25 +13,29 @@ pub(crate) struct FirmwareArgs {
     /// The board; all boards, if none is named.
     #[arg(value_name = "BOARD", value_parser = Board::by_name)]
     board: Option<&'static Board>,
+    #[command(flatten)]
+    parts: PartsArgs,
 }
 
 /// Builds; 0 if the images are as they must be, 2 if not.
 pub(crate) fn run(args: &FirmwareArgs) -> ExitCode {
     let boards = args.board.map_or(&BOARDS[..], std::slice::from_ref);
-    super::end(boards.iter().try_for_each(|board| {
-        for file in built(board)? {
-            println!("{}", file.display());
-        }
-        Ok(())
+    super::end(args.parts.parts().and_then(|parts| {
+        boards.iter().try_for_each(|board| {
+            for file in built(board, &parts)? {
+                println!("{}", file.display());
+            }
+            Ok(())
+        })
     }))
 }
 
 /// Builds the image of a board, and holds it to what it must be. Boards that show a drive get a file for it, too.
-pub(super) fn built(board: &Board) -> Result<Vec<PathBuf>, String> {
-    let image = super::image(board)?;
+pub(super) fn built(board: &Board, parts: &Parts) -> Result<Vec<PathBuf>, String> {
+    let image = super::image(board, parts)?;
     let complain = |error: &dyn std::fmt::Display| format!("{}: {error}", image.display());
     let elf = fs::read(&image).map_err(|error| complain(&error))?;
-    let verdict = inspect(board, &elf).map_err(|error| complain(&error))?;
+    let verdict = inspect(board, parts.are_usual().then_some(board.limits), &elf).map_err(|error| complain(&error))?;
     if !verdict.violations.is_empty() {
         return Err(complain(&verdict.violations.join("\n")));
     }

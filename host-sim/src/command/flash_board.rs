@@ -1,7 +1,8 @@
 //! `conclave flash-board`: builds the image of a board and writes it to the one that is plugged in.
 
+use super::PartsArgs;
 use clap::Args;
-use host_sim::boards::Board;
+use host_sim::boards::{Board, Parts};
 use host_sim::boards::tools::{self, Way};
 use std::process::ExitCode;
 
@@ -11,6 +12,8 @@ pub(crate) struct FlashBoardArgs {
     /// The board that is plugged in.
     #[arg(value_name = "BOARD", value_parser = Board::by_name)]
     board: &'static Board,
+    #[command(flatten)]
+    parts: PartsArgs,
     /// Only say what would be done.
     #[arg(long)]
     dry_run: bool,
@@ -18,11 +21,12 @@ pub(crate) struct FlashBoardArgs {
 
 /// Writes; 0 if that worked, 2 if not.
 pub(crate) fn run(args: &FlashBoardArgs) -> ExitCode {
-    super::end(flash(args.board, args.dry_run))
+    super::end(args.parts.parts().and_then(|parts| flash(args.board, &parts, args.dry_run)))
 }
 
-fn flash(board: &Board, dry_run: bool) -> Result<(), String> {
+fn flash(board: &Board, parts: &Parts, dry_run: bool) -> Result<(), String> {
     println!("1. build the image of {}: package {}, for {}", board.name, board.package, board.target);
+    println!("   with the election {} and the lock {}", parts.election, parts.mutex);
     // What is missing is said before anybody waits for a compiler.
     let way = tools::way(board);
     match &way {
@@ -38,7 +42,7 @@ fn flash(board: &Board, dry_run: bool) -> Result<(), String> {
     if dry_run {
         return Ok(());
     }
-    let files = super::firmware::built(board)?;
+    let files = super::firmware::built(board, parts)?;
     match (way?, &files[..]) {
         (Way::Drive(drive), [file, ..]) => {
             tools::copy(file, &drive)?;

@@ -18,6 +18,25 @@ pub(crate) mod swarm;
 
 use std::io::Write as _;
 
+/// What an image is to be built with.
+#[cfg(unix)]
+#[derive(clap::Args)]
+pub(crate) struct PartsArgs {
+    /// Elect by this algorithm, and link no other.
+    #[arg(long, value_name = "NAME")]
+    election: Option<String>,
+    /// Lock by this algorithm; without this, the image only elects.
+    #[arg(long, value_name = "NAME")]
+    mutex: Option<String>,
+}
+
+#[cfg(unix)]
+impl PartsArgs {
+    fn parts(&self) -> Result<host_sim::boards::Parts, String> {
+        host_sim::boards::Parts::choose(self.election.as_deref(), self.mutex.as_deref())
+    }
+}
+
 /// Prints a report as one JSON object.
 pub(crate) fn show_json(report: &impl serde::Serialize) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -50,8 +69,11 @@ pub(crate) fn end(result: Result<(), String>) -> std::process::ExitCode {
 
 /// Builds the image of a board, with what that needs.
 #[cfg(unix)]
-pub(crate) fn image(board: &host_sim::boards::Board) -> Result<std::path::PathBuf, String> {
+pub(crate) fn image(
+    board: &host_sim::boards::Board,
+    parts: &host_sim::boards::Parts,
+) -> Result<std::path::PathBuf, String> {
     let toolchain = board.prepare(|command| eprintln!("setting up: {command}"))?;
     eprintln!("building the image of {}", board.name);
-    host_sim::boards::build(board, toolchain)
+    host_sim::boards::build(board, parts, toolchain)
 }

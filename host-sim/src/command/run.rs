@@ -2,6 +2,7 @@
 
 use clap::Args;
 use host_sim::campaign::{self, Report};
+use host_sim::peer::Locker;
 use host_sim::{Member, Peer, Scenario, TraceEvent};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::File;
@@ -24,6 +25,9 @@ pub(crate) struct RunArgs {
     /// Elect by this algorithm, whatever the scenario says.
     #[arg(long, value_name = "NAME")]
     election: Option<String>,
+    /// Lock by this algorithm, whatever the scenario says.
+    #[arg(long, value_name = "NAME")]
+    mutex: Option<String>,
     /// Print one JSON object and nothing else.
     #[arg(long)]
     json: bool,
@@ -59,6 +63,9 @@ fn report(args: &RunArgs) -> Result<Report, String> {
     if let Some(name) = &args.election {
         scenario = scenario.with_election(name)?;
     }
+    if let Some(name) = &args.mutex {
+        scenario = scenario.with_mutex(name)?;
+    }
     let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
     let seeds = seeds.unwrap_or(scenario.seeds.clone());
     let count = seeds.end - seeds.start;
@@ -76,7 +83,9 @@ fn report(args: &RunArgs) -> Result<Report, String> {
                     .and_then(|()| file.write_all(b"\n"));
             }
         };
-        let outcome = if scenario.is_group() {
+        let outcome = if scenario.locks.is_some() {
+            host_sim::run::run::<Locker>(&scenario, seeds.start, &mut write)
+        } else if scenario.is_group() {
             host_sim::run::run::<Member>(&scenario, seeds.start, &mut write)
         } else {
             host_sim::run::run::<Peer>(&scenario, seeds.start, &mut write)

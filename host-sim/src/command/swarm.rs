@@ -1,6 +1,7 @@
 //! `conclave swarm`: real firmware on emulated boards.
 
 use clap::Args;
+use host_sim::boards::Parts;
 use host_sim::story::Story;
 use host_sim::swarm::{self, Image, NODES_MAX, Options, Report, SwarmError, setup};
 use host_sim::{Scenario, TraceEvent};
@@ -77,7 +78,8 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
         return Err(Failure::Bad("nodes on this desktop run the election \"wireless\" and no other".to_owned()));
     }
     swarm::check(&scenario).map_err(|error| bad(&error))?;
-    let image = build(&scenario.election).map_err(|text| {
+    let parts = Parts { election: scenario.election.clone(), ..Parts::default() };
+    let image = build(&parts).map_err(|text| {
         // What was being run was interrupted as well, and failed.
         if interrupted.load(Ordering::Relaxed) { Failure::Interrupted } else { Failure::Bad(text) }
     })?;
@@ -101,10 +103,10 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
     })
 }
 
-fn build(election: &str) -> Result<Image, String> {
+fn build(parts: &Parts) -> Result<Image, String> {
     let toolchain = setup::prepare(|command| eprintln!("setting up: {command}"))?;
     eprintln!("building the firmware");
-    Image::build(election, toolchain)
+    Image::build(parts, toolchain)
 }
 
 fn replay(args: &SwarmArgs) -> String {

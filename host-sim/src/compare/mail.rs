@@ -65,7 +65,7 @@ impl Clerk {
             Stage::Link => self.mail.receipts += 1,
             Stage::Detector => self.mail.beats += 1,
             Stage::Neighbours => self.mail.hellos += 1,
-            Stage::Election | Stage::Mandate | Stage::Mutex => {} // of no interest here
+            Stage::Election | Stage::Mandate | Stage::Mutex | Stage::Upper => {} // of no interest here
         }
     }
 

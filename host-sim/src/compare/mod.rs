@@ -9,6 +9,7 @@ pub mod elections;
 mod figure;
 mod ground;
 mod mail;
+pub mod mutexes;
 mod table;
 
 pub use figure::Figure;

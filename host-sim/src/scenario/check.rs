@@ -2,6 +2,7 @@
 
 use super::error::unknown;
 use super::expect;
+use super::locks;
 use super::plan;
 use super::raw::{RawCapacity, RawMedium, RawMobility, RawScenario, RawTiming, RawTopology};
 use super::values::{Between, Nodes, Positive, Seeds, Share, Time, Whole};
@@ -41,7 +42,7 @@ impl Reader<'_> {
         let listed = match set {
             Nodes::Listed(listed) => listed.clone(),
             Nodes::All => (0..nodes).collect(),
-            Nodes::Leader | Nodes::Random | Nodes::Last => {
+            Nodes::Leader | Nodes::Holder | Nodes::Random | Nodes::Last => {
                 return Err(self.error(span, "nodes are given by number here".to_owned()));
             }
         };
@@ -58,6 +59,7 @@ impl Reader<'_> {
         Ok(match node.get_ref() {
             Nodes::Listed(_) => Who::Nodes(self.listed(node.span(), node.get_ref(), nodes)?),
             Nodes::Leader => Who::Leader,
+            Nodes::Holder => Who::Holder,
             Nodes::Random => Who::Random,
             Nodes::Last => Who::Last,
             Nodes::All => Who::All,
@@ -99,6 +101,7 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
     let medium = medium(&reader, raw.medium)?;
     let shape = shape(&reader, &raw.nodes, raw.topology, medium)?;
     let duration = raw.duration.0;
+    let timing = timing(&reader, raw.timing, medium)?;
     let scenario = Scenario {
         file: file.to_owned(),
         choices: String::new(),
@@ -117,13 +120,15 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
         capacity: capacity(&reader, nodes, raw.capacity)?,
         drift_ppm: raw.drift_ppm.map_or(0, |Whole(ppm)| ppm as u32),
         boot_spread: raw.boot_spread.map_or(0, |Time(spread)| spread),
-        timing: timing(&reader, raw.timing, medium)?,
+        timing,
         faults: plan::steps(&reader, nodes, duration, raw.faults)?,
+        locks: locks::locks(&reader, nodes, &timing, raw.locks)?,
         expect: expect::expect(&reader, raw.expect)?,
     };
-    if scenario.is_group() && nodes > peer::MEMBERS_MAX as u32 {
-        let text =
-            format!("this election or this mode works in a group, which has at most {} members", peer::MEMBERS_MAX);
+    let most = scenario.members_max();
+    if scenario.is_group() && nodes > most as u32 {
+        let who = if scenario.locks.is_some() { "locks work" } else { "this election or this mode works" };
+        let text = format!("{who} in a group, which has at most {most} members");
         return Err(reader.error(raw.nodes.span(), text));
     }
     Ok(scenario)

@@ -1,9 +1,10 @@
 //! What a scenario claims: limits on what is measured over all its seeds.
 
 use super::ScenarioError;
-use super::check::Reader;
+use super::check::{Reader, choose};
 use super::raw::{RawExpect, RawLimit};
 use super::values::{Share, Time, Whole};
+use crate::checker;
 use crate::queue::Micros;
 use toml::Spanned;
 
@@ -16,6 +17,10 @@ pub struct Expect {
     pub availability: Option<f64>,
     /// How often a node may come to lead after the network first agreed, in one run.
     pub leader_changes: Option<u64>,
+    /// How often locks are granted in one run, at least.
+    pub grants: Option<u64>,
+    /// Which of the checkers of locks watch; all of them where nothing is said.
+    pub locks: Option<Vec<&'static str>>,
 }
 
 /// A limit on a time.
@@ -40,6 +45,8 @@ pub(super) fn expect(reader: &Reader<'_>, raw: Option<RawExpect>) -> Result<Expe
         ("handover_us", raw.handover),
         ("change_us", raw.change),
         ("election_us", raw.election),
+        ("lock_wait_us", raw.lock_wait),
+        ("lock_recovery_us", raw.lock_recovery),
     ];
     let mut limits = Vec::new();
     for (measure, limit) in times {
@@ -51,7 +58,14 @@ pub(super) fn expect(reader: &Reader<'_>, raw: Option<RawExpect>) -> Result<Expe
         limits,
         availability: raw.availability.map(|Share(share)| share),
         leader_changes: raw.leader_changes.map(|Whole(changes)| changes as u64),
+        grants: raw.grants.map(|Whole(grants)| grants as u64),
+        locks: raw.locks.map(|words| checkers(reader, &words)).transpose()?,
     })
+}
+
+fn checkers(reader: &Reader<'_>, words: &[Spanned<String>]) -> Result<Vec<&'static str>, ScenarioError> {
+    let chosen = words.iter().map(|word| choose(reader, "checker", word, checker::OF_LOCKS.into_iter()));
+    chosen.map(|choice| choice.map(|choice| checker::OF_LOCKS[choice])).collect()
 }
 
 fn percentiles(

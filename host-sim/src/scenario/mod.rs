@@ -6,16 +6,18 @@
 mod check;
 mod error;
 mod expect;
+mod locks;
 mod plan;
 mod raw;
 mod values;
 
 pub use error::ScenarioError;
 pub use expect::{Expect, Limit};
+pub use locks::LockPlan;
 pub use plan::{Action, PauseClock, Sets, Step, Who};
 
 use crate::mobility::Mobility;
-use crate::peer::{self, MEMBERS_MAX};
+use crate::peer::{self, LOCKERS_MAX, MEMBERS_MAX};
 use crate::queue::Micros;
 use crate::random::Chance;
 use crate::topology::{Reach, Shape};
@@ -65,6 +67,8 @@ pub struct Scenario {
     pub timing: Timing,
     /// What goes wrong, in the order of time.
     pub faults: Vec<Step>,
+    /// The locks, if there are any.
+    pub locks: Option<LockPlan>,
     /// What it claims.
     pub expect: Expect,
 }
@@ -137,10 +141,10 @@ pub enum CapacityRule {
 }
 
 impl Scenario {
-    /// Whether all nodes are members of one group: the election needs one, or the leader does.
+    /// Whether all nodes are members of one group: the election needs one, or the leader does, or the locks do.
     #[must_use]
     pub fn is_group(&self) -> bool {
-        self.mode == Mode::Quorum || peer::needs_group(&self.election)
+        self.mode == Mode::Quorum || self.locks.is_some() || peer::needs_group(&self.election)
     }
 
     /// Reads a scenario from a file.
@@ -170,11 +174,33 @@ impl Scenario {
             return Err(error::unknown("election", name, peer::ELECTIONS.iter().copied()));
         }
         name.clone_into(&mut self.election);
-        self.choices = format!(" --election {name}");
-        if self.is_group() && self.nodes > MEMBERS_MAX as u32 {
-            return Err(format!("the election \"{name}\" works in a group, which has at most {MEMBERS_MAX} members"));
+        self.choices.push_str(&format!(" --election {name}"));
+        let most = self.members_max();
+        if self.is_group() && self.nodes > most as u32 {
+            return Err(format!("the election \"{name}\" works in a group, which has at most {most} members"));
         }
         Ok(self)
+    }
+
+    /// The same with another lock.
+    ///
+    /// # Errors
+    /// One sentence, where there is no such lock or the scenario has none at all.
+    pub fn with_mutex(mut self, name: &str) -> Result<Self, String> {
+        if !peer::MUTEXES.contains(&name) {
+            return Err(error::unknown("mutex", name, peer::MUTEXES.iter().copied()));
+        }
+        let missing = || format!("{}: nobody asks for a lock here: the table [locks] is missing.", self.file);
+        let locks = self.locks.as_mut().ok_or_else(missing)?;
+        name.clone_into(&mut locks.mutex);
+        self.choices.push_str(&format!(" --mutex {name}"));
+        Ok(self)
+    }
+
+    /// How many members a group may have here.
+    #[must_use]
+    pub fn members_max(&self) -> usize {
+        if self.locks.is_some() { LOCKERS_MAX } else { MEMBERS_MAX }
     }
 
     /// How far frames carry. A local network knows no distance; what it is drawn with is as good as any.

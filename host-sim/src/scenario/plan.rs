@@ -90,6 +90,8 @@ pub enum Who {
     Nodes(Vec<u32>),
     /// Whoever leads most nodes.
     Leader,
+    /// Whoever holds a lock; of several the lowest.
+    Holder,
     /// Any node that is up (or down, where down is what the fault needs).
     Random,
     /// Whom the fault before hit.

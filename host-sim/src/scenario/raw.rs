@@ -25,6 +25,7 @@ pub(super) struct RawScenario {
     #[serde(default)]
     pub(super) capacity: RawCapacity,
     pub(super) timing: Option<Spanned<RawTiming>>,
+    pub(super) locks: Option<Spanned<RawLocks>>,
     pub(super) expect: Option<RawExpect>,
     #[serde(default)]
     pub(super) faults: Vec<Spanned<RawFault>>,
@@ -123,6 +124,23 @@ pub(super) struct RawFault {
     pub(super) capacity: Option<Spanned<Worth>>,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLocks {
+    pub(super) mutex: Option<Spanned<String>>,
+    pub(super) names: Option<Spanned<Vec<String>>>,
+    pub(super) contenders: Option<Spanned<Nodes>>,
+    pub(super) think: Option<Spanned<Between<Time>>>,
+    pub(super) hold: Option<Spanned<Between<Time>>>,
+    pub(super) lease: Option<Spanned<Between<Time>>>,
+    pub(super) write: Option<Spanned<Between<Time>>>,
+    #[serde(rename = "try")]
+    pub(super) trying: Option<Share>,
+    pub(super) cancel: Option<Share>,
+    pub(super) renew: Option<Share>,
+    pub(super) fencing: Option<bool>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawExpect {
@@ -136,6 +154,10 @@ pub(super) struct RawExpect {
     pub(super) election: Option<Spanned<RawLimit>>,
     pub(super) availability: Option<Share>,
     pub(super) leader_changes: Option<Whole<0, 1_000_000>>,
+    pub(super) lock_wait: Option<Spanned<RawLimit>>,
+    pub(super) lock_recovery: Option<Spanned<RawLimit>>,
+    pub(super) grants: Option<Whole<0, 1_000_000>>,
+    pub(super) locks: Option<Vec<Spanned<String>>>,
 }
 
 #[derive(Deserialize)]
@@ -163,6 +185,7 @@ pub(super) fn keys() -> Vec<(&'static str, Vec<String>)> {
         ("capacity", of::<RawCapacity>()),
         ("timing", of::<RawTiming>()),
         ("faults", of::<RawFault>()),
+        ("locks", of::<RawLocks>()),
         ("expect", of::<RawExpect>()),
         ("a limit", of::<RawLimit>()),
     ]

@@ -35,11 +35,12 @@ pub(super) struct Between<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seeds(pub(super) Range<u64>);
 
-/// Nodes: `5`, `[1, 2]`, `"3..7"`, `"leader"`, `"random"`, `"last"` or `"all"`.
+/// Nodes: `5`, `[1, 2]`, `"3..7"`, `"leader"`, `"holder"`, `"random"`, `"last"` or `"all"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Nodes {
     Listed(Vec<u32>),
     Leader,
+    Holder,
     Random,
     Last,
     All,
@@ -220,7 +221,7 @@ impl<'de> Deserialize<'de> for Nodes {
         impl<'de> Visitor<'de> for Choice {
             type Value = Nodes;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a node (5), nodes ([1, 2] or \"3..7\"), \"leader\", \"random\", \"last\" or \"all\"")
+                f.write_str("a node (5), nodes ([1, 2] or \"3..7\"), \"leader\", \"holder\", \"random\", \"last\" or \"all\"")
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Nodes, E> {
                 let node = u32::try_from(number);
@@ -233,13 +234,14 @@ impl<'de> Deserialize<'de> for Nodes {
             fn visit_str<E: Error>(self, text: &str) -> Result<Nodes, E> {
                 Ok(match text {
                     "leader" => Nodes::Leader,
+                    "holder" => Nodes::Holder,
                     "random" => Nodes::Random,
                     "last" => Nodes::Last,
                     "all" => Nodes::All,
                     _ => {
                         let range = parse_range(text).filter(|range| u32::try_from(range.end).is_ok());
                         let range = range.ok_or_else(|| {
-                            let expected = "a node, a range of nodes, \"leader\", \"random\", \"last\" or \"all\"";
+                            let expected = "a node, a range of nodes, \"leader\", \"holder\", \"random\", \"last\" or \"all\"";
                             E::custom(format_args!("\"{text}\" is not {expected}"))
                         })?;
                         Nodes::Listed(range.map(|node| node as u32).collect())

@@ -1,7 +1,7 @@
 //! The board's image: built from the sources beside this program, and read for the strings of its log.
 
 use super::setup::Toolchain;
-use crate::boards;
+use crate::boards::{self, EMULATED, Parts};
 use defmt_decoder::Table;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ pub struct Image {
 }
 
 impl Image {
-    /// Builds the image that runs the election called `election`; cargo tells its progress on standard error.
+    /// Builds the image with these parts; cargo tells its progress on standard error.
     ///
     /// # Errors
     /// One sentence that says why there is none.
-    pub fn build(election: &str, toolchain: Toolchain) -> Result<Self, String> {
-        Self::read(&boards::build_electing(election, toolchain)?)
+    pub fn build(parts: &Parts, toolchain: Toolchain) -> Result<Self, String> {
+        Self::read(&boards::build(&EMULATED, parts, toolchain)?)
     }
 
     /// Reads an image that was built before.

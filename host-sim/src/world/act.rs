@@ -129,6 +129,7 @@ impl<M: Machine> World<M> {
         match who {
             Who::Nodes(names) => names.iter().map(|&name| self.places[name as usize]).collect(),
             Who::Leader => self.leader().map(|name| self.places[name as usize]).into_iter().collect(),
+            Who::Holder => self.holders().take(1).collect(),
             Who::Random => {
                 let able: Vec<u32> = (0..self.nodes()).filter(|&place| can(self.lives[place as usize])).collect();
                 let draw = self.fault_random.below(able.len() as u64) as usize;

@@ -3,6 +3,7 @@
 use super::World;
 use super::seat::{Life, NEVER, Seat};
 use crate::clock::Clock;
+use crate::contest::Contest;
 use crate::fault::Faults;
 use crate::frames::{Frames, ROOM};
 use crate::machine::Machine;
@@ -57,6 +58,7 @@ impl<M: Machine> World<M> {
             lives: vec![Life::Down; nodes as usize],
             seats: seats(scenario, seed, &names),
             walkers: scenario.mobility.map(|plan| Walkers::new(plan, &points, seed)),
+            contest: scenario.locks.as_ref().map(|plan| Contest::new(plan, seed, &names)),
             names,
             places,
             points,

@@ -40,6 +40,7 @@ impl<M: Machine> World<M> {
         self.tell(place, What::Boot { blank }, observer);
         self.pump(place, observer);
         self.measure(place, observer);
+        self.begin_contest(place);
     }
 
     pub(super) fn crash(&mut self, place: u32, observer: &mut impl Observer) {
@@ -51,6 +52,7 @@ impl<M: Machine> World<M> {
         let seat = &mut self.seats[place as usize];
         seat.wake_at = NEVER;
         seat.belief = None;
+        self.end_contest(place);
         self.silence(place);
         self.disturb();
         self.tell(place, What::Crash, observer);
@@ -83,6 +85,7 @@ impl<M: Machine> World<M> {
         self.listen(place);
         self.disturb();
         self.tell(place, What::Resume, observer);
+        self.wake_contest(place);
         self.schedule(place);
     }
 
@@ -180,18 +183,18 @@ impl<M: Machine> World<M> {
     }
 
     /// What a node's clock shows.
-    fn shown(&self, place: u32) -> Instant {
+    pub(super) fn shown(&self, place: u32) -> Instant {
         self.seats[place as usize].clock.show(self.ether.now)
     }
 
     /// A node, if it is up.
-    fn machine_up(&mut self, place: u32) -> Option<&mut M> {
+    pub(super) fn machine_up(&mut self, place: u32) -> Option<&mut M> {
         let up = self.is_up(place);
         self.machines[place as usize].as_mut().filter(|_| up)
     }
 
     /// Stores, sends and tells what a node wants stored, sent and told.
-    fn pump(&mut self, place: u32, observer: &mut impl Observer) {
+    pub(super) fn pump(&mut self, place: u32, observer: &mut impl Observer) {
         let now = self.shown(place);
         loop {
             let Some(machine) = &mut self.machines[place as usize] else { return };
@@ -220,6 +223,7 @@ impl<M: Machine> World<M> {
             News::Follows(leader, term) => (Some((leader.0, term)), What::Follows { leader: leader.0, term }),
             News::Leaderless => (None, What::Leaderless),
             News::Halted(why) => (None, What::Halted { why }),
+            News::Lock(notice) => return self.told(place, notice, observer),
         };
         self.seats[place as usize].belief = belief;
         self.tell(place, what, observer);

@@ -6,12 +6,14 @@ mod act;
 mod air;
 mod build;
 mod host;
+mod locks;
 mod seat;
 #[cfg(test)]
 mod tests;
 
 pub use seat::Life;
 
+use crate::contest::Contest;
 use crate::frames::ROOM;
 use crate::machine::Machine;
 use crate::mobility::Walkers;
@@ -40,6 +42,8 @@ pub struct World<M: Machine> {
     points: Vec<Point>,
     one_way: OneWay,
     walkers: Option<Walkers>,
+    /// What applications do with locks, where there are any.
+    contest: Option<Contest>,
     hash: TraceHash,
     fault_random: Random,
     noise_random: Random,
@@ -102,6 +106,8 @@ impl<M: Machine> World<M> {
             Kind::Fault => self.act(target, observer),
             Kind::Move => self.walk(observer),
             Kind::Measure => self.measure_again(target, observer),
+            Kind::Turn => self.turn(event, observer),
+            Kind::Write => self.write_arrives(event, observer),
         }
     }
 

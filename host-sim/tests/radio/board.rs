@@ -165,9 +165,9 @@ impl Machine for RadioBoard {
         let (air, lines) = (radio.clone(), queues.clone());
         let (mut keeper, mut board) = (Flash(desk.clone()), Panel { me: birth.me, desk: desk.clone() });
         let program = Box::pin(async move {
-            let start = Start { page, election: Wireless::new(), entropy: 0 };
+            let start = Start { page, election: Wireless::new(), mutex: protocol::mutex::NoMutex, entropy: 0 };
             let mut port = Port(&lines);
-            let node = drive::<_, NEIGHBOURS_MAX>(start, &mut port, &mut keeper, &mut board);
+            let node = drive::<_, _, NEIGHBOURS_MAX>(start, &mut port, &mut keeper, &mut board);
             select(node, run(air, &lines, ADDRESS, birth.seed)).await;
         });
         let woken = Arc::new(Flag(AtomicBool::new(false)));

@@ -4,39 +4,11 @@ use super::{
     Bully, ChangRoberts, Command, Election, Lelann, Notice, Ring, Wireless, WirelessFlat, bully, chang_roberts, lelann,
     ring, wireless, wireless_flat,
 };
-use crate::algorithm::{Algorithm, Context, Input, Outbox, Output, Scope};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Term;
-use crate::group::NodeId;
+use crate::group::{NodeId, NodeSet};
 use crate::time::Instant;
 use crate::wire::{self, Delivery, Kind};
-
-/// Takes one step of `election`, given and giving [`AnyMessage`]s.
-fn step<A: Election>(
-    election: &mut A,
-    cx: &Context<'_>,
-    input: Input<A::Message, Command>,
-    out: &mut Outbox<AnyMessage, Notice>,
-    wrap: impl Fn(A::Message) -> AnyMessage,
-) {
-    let mut own = Outbox::new();
-    election.handle(cx, input, &mut own);
-    for output in own {
-        match output {
-            Output::Send { to, message } => out.send(to, wrap(message)),
-            Output::Notify(notice) => out.notify(notice),
-        }
-    }
-}
-
-/// The input with its message unwrapped; `None` where it is another election's message.
-fn unwrap<M>(input: Input<AnyMessage, Command>, mine: impl Fn(AnyMessage) -> Option<M>) -> Option<Input<M, Command>> {
-    Some(match input {
-        Input::Message { from, stamp, message } => Input::Message { from, stamp, message: mine(message)? },
-        Input::Command(command) => Input::Command(command),
-        Input::Fact(fact) => Input::Fact(fact),
-        Input::Timeout => Input::Timeout,
-    })
-}
 
 /// One enum over all elections and one over their messages, from one list.
 macro_rules! any {
@@ -107,8 +79,8 @@ macro_rules! any {
                 match self {
                     $(Self::$name(election) => {
                         let mine = |message| if let AnyMessage::$name(message) = message { Some(message) } else { None };
-                        if let Some(input) = unwrap(input, mine) {
-                            step(election, cx, input, out, AnyMessage::$name);
+                        if let Some(input) = input.unwrap_as(mine) {
+                            step_one_of(election, cx, input, out, AnyMessage::$name);
                         }
                     })+
                 }
@@ -130,6 +102,10 @@ macro_rules! any {
 
             fn leader(&self) -> Option<(NodeId, Term)> {
                 match self { $(Self::$name(election) => election.leader(),)+ }
+            }
+
+            fn parent(&self) -> NodeSet {
+                match self { $(Self::$name(election) => election.parent(),)+ }
             }
         }
     };

@@ -192,7 +192,7 @@ pub(super) trait Contest {
                 self.peers_lost(cx, set, out);
             }
             Fact::PeerReset(set) => self.peers_lost(cx, set, out),
-            Fact::View | Fact::Leader { .. } | Fact::NoLeader => {} // conclusions of this stage and of later ones
+            Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_) => {} // conclusions of this stage and of later ones
         }
     }
 }

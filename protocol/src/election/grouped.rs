@@ -3,7 +3,7 @@
 use super::{Command, Election, Notice};
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::clock::Term;
-use crate::group::NodeId;
+use crate::group::{NodeId, NodeSet};
 use crate::time::Instant;
 
 /// The election `E`, at a node that links what a group needs: for a leader that needs a majority of it.
@@ -41,5 +41,9 @@ impl<E: Election> Election for Grouped<E> {
 
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.0.leader()
+    }
+
+    fn parent(&self) -> NodeSet {
+        self.0.parent()
     }
 }

@@ -13,7 +13,7 @@
 
 use crate::algorithm::Algorithm;
 use crate::clock::Term;
-use crate::group::NodeId;
+use crate::group::{NodeId, NodeSet};
 use crate::wire;
 
 mod any;
@@ -79,6 +79,9 @@ pub trait Election: Algorithm<Message: wire::Message, Command = Command, Notice 
 
     /// Who leads, as far as this node knows.
     fn leader(&self) -> Option<(NodeId, Term)>;
+
+    /// The neighbour the leader's news come from.
+    fn parent(&self) -> NodeSet;
 }
 
 /// What every election keeps in its [`candidacy`] is told alike.
@@ -95,6 +98,10 @@ macro_rules! elections {
 
             fn leader(&self) -> Option<(NodeId, Term)> {
                 self.own.reign.office().map(|office| (office.leader.id, office.term))
+            }
+
+            fn parent(&self) -> NodeSet {
+                self.own.reign.parent()
             }
         }
     )+};

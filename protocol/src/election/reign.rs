@@ -126,6 +126,15 @@ impl Reign {
         }
     }
 
+    /// The neighbour the leader's news come from.
+    #[must_use]
+    pub const fn parent(&self) -> NodeSet {
+        match self.belief {
+            Belief::Following { via, .. } => via,
+            Belief::Vacant { .. } | Belief::Leading { .. } => NodeSet::EMPTY,
+        }
+    }
+
     /// Whether this node leads.
     #[must_use]
     pub const fn leads(&self) -> bool {

@@ -331,7 +331,8 @@ impl Algorithm for Wireless {
             Input::Command(Command::Yield) => self.own.abstain(cx),
             Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
             Input::Fact(Fact::PeerDown(set)) => self.peers_down(cx, set, out),
-            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
+            // Nothing to it, or its own conclusions.
+            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {}
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);

@@ -217,7 +217,8 @@ impl Algorithm for WirelessFlat {
             Input::Command(Command::Yield) => self.own.abstain(cx),
             Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
             Input::Fact(Fact::PeerDown(set)) => self.own.reign.forget(set),
-            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader) => {} // nothing to it
+            // Nothing to it, or its own conclusions.
+            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {}
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);

@@ -45,6 +45,13 @@ impl Message for Said {
         }
     }
 
+    fn about(&self) -> u32 {
+        match self {
+            Self::OfTheLock(lock) => u32::from(*lock),
+            Self::Letter(_) | Self::Latest(_) | Self::Near(_) => 0,
+        }
+    }
+
     fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
         encode(self, buffer)
     }
@@ -383,6 +390,17 @@ fn the_latest_word_replaces_the_one_before_and_no_word_of_another_stage() {
     board.write(&[2], Said::Latest(2));
     let said: Vec<_> = board.poll(Instant::ZERO).iter().map(Frame::says).collect();
     assert_eq!(said, [(to(&[3]), Said::OfTheLock(1)), (to(&[2]), Said::Latest(2))]);
+}
+
+#[test]
+fn the_latest_word_about_one_thing_leaves_the_word_about_another_alone() {
+    let mut board = Board::new(1);
+    board.write(&[2], Said::OfTheLock(1));
+    board.write(&[3], Said::OfTheLock(2));
+    board.write(&[2], Said::OfTheLock(2));
+    board.write(&[3], Said::OfTheLock(2));
+    let said: Vec<_> = board.poll(Instant::ZERO).iter().map(Frame::says).collect();
+    assert_eq!(said, [(to(&[2]), Said::OfTheLock(1)), (to(&[3]), Said::OfTheLock(2))]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::{Command, Fence, LockId, Notice, Refusal};
 use crate::algorithm::{Context, Outbox};
 use crate::clock::Stamp;
+use crate::config::usable;
 use crate::time::{Instant, Span, sooner};
 use heapless::Vec;
 
@@ -275,6 +276,13 @@ pub struct Granted {
 }
 
 impl Claim {
+    /// Until when a grant lasts that was given when the request had `waited` so long at the giver: counted from before it
+    /// was given, however long it took to arrive.
+    #[must_use]
+    pub fn until(&self, waited: Span) -> Instant {
+        self.asked.after(usable(waited)).after(usable(self.lease))
+    }
+
     /// When the hold ends, or its end must be announced.
     fn deadline(&self) -> Option<Instant> {
         match self.phase {

@@ -327,7 +327,7 @@ impl Consent {
     /// Some can be spoken to again: what they were told meanwhile is lost.
     pub fn hurry(&mut self, cx: &Context<'_>) {
         for poll in self.polls.iter_mut() {
-            poll.next = poll.next.min(cx.now);
+            (poll.fresh, poll.next) = (true, cx.now);
         }
     }
 
@@ -379,11 +379,12 @@ impl Consent {
         refused
     }
 
-    /// Asks whoever has to be asked, and those again that have not answered for long, and those `also` says. Returns a
-    /// claim that was refused because it was only tried.
+    /// Asks whoever has to be asked, those again that have not answered for `patience`, or not for much longer since, and
+    /// those `also` says. Returns a claim that was refused because it was only tried.
     pub fn inquire<M: From<Word>>(
         &mut self,
         cx: &Context<'_>,
+        patience: Span,
         out: &mut Out<M>,
         also: impl Fn(&Self, &Poll) -> NodeSet,
     ) -> Option<Claim> {
@@ -405,7 +406,8 @@ impl Consent {
                 out.send(to.and(cx.up), word.into());
             }
             if let Some(poll) = self.polls.named(due.lock, due.turn) {
-                (poll.fresh, poll.next) = (false, cx.now.after(cx.timing.lease()));
+                let pause = if due.fresh { patience } else { cx.timing.lease() };
+                (poll.fresh, poll.next) = (false, cx.now.after(pause));
             }
         }
         None

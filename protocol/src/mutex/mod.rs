@@ -13,17 +13,25 @@ use crate::clock::Stamp;
 use crate::time::{Instant, Span};
 use crate::wire::{self, Silence};
 
+mod any;
+pub mod central;
 pub mod claims;
 pub mod consent;
+pub mod docket;
 mod fence;
+pub mod keeper;
 pub mod lamport;
 pub mod ricart_agrawala;
+pub mod token_ring;
 
+pub use any::{AnyMessage, AnyMutex};
+pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
 pub use lamport::Lamport;
 pub use ricart_agrawala::RicartAgrawala;
 use serde::{Deserialize, Serialize};
+pub use token_ring::TokenRing;
 
 /// A lock's name, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -44,6 +52,18 @@ impl LockId {
             rest = tail;
         }
         Self(hash)
+    }
+
+    /// The lock of this number.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
     }
 }
 
@@ -155,7 +175,7 @@ pub enum Notice {
 }
 
 /// Why a command was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Refusal {
     /// This node has asked for it already, or holds it: a lock is not entered twice.
@@ -174,6 +194,35 @@ pub enum Refusal {
     Outside,
     /// This node has no locks.
     NoLocks,
+}
+
+impl Refusal {
+    /// Every reason there is.
+    pub const ALL: [Self; 8] = [
+        Self::Reentry,
+        Self::Busy,
+        Self::Full,
+        Self::NotHeld,
+        Self::Lease,
+        Self::Cancelled,
+        Self::Outside,
+        Self::NoLocks,
+    ];
+
+    /// It in a few words, for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Reentry => "it was asked for already",
+            Self::Busy => "somebody else holds it",
+            Self::Full => "there is no room for another",
+            Self::NotHeld => "it is not held",
+            Self::Lease => "no lease is that long, or that short",
+            Self::Cancelled => "it is not wanted any more",
+            Self::Outside => "this node does not count at present",
+            Self::NoLocks => "this node has no locks",
+        }
+    }
 }
 
 /// An algorithm that locks.

@@ -5,18 +5,20 @@ use crate::wire::{Delivery, Kind, Message, Stage};
 
 /// A message of one of the stages.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Payload<E, M> {
+pub(super) enum Payload<E, M, U> {
     Election(E),
     Mandate(mandate::Message),
     Mutex(M),
+    Upper(U),
 }
 
-impl<E: Message, M: Message> Message for Payload<E, M> {
+impl<E: Message, M: Message, U: Message> Message for Payload<E, M, U> {
     fn kind(&self) -> Kind {
         match self {
             Self::Election(message) => message.kind(),
             Self::Mandate(message) => message.kind(),
             Self::Mutex(message) => message.kind(),
+            Self::Upper(message) => message.kind(),
         }
     }
 
@@ -25,6 +27,7 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
             Self::Election(message) => message.delivery(),
             Self::Mandate(message) => message.delivery(),
             Self::Mutex(message) => message.delivery(),
+            Self::Upper(message) => message.delivery(),
         }
     }
 
@@ -33,6 +36,16 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
             Self::Election(message) => message.word(),
             Self::Mandate(message) => message.word(),
             Self::Mutex(message) => message.word(),
+            Self::Upper(message) => message.word(),
+        }
+    }
+
+    fn about(&self) -> u32 {
+        match self {
+            Self::Election(message) => message.about(),
+            Self::Mandate(message) => message.about(),
+            Self::Mutex(message) => message.about(),
+            Self::Upper(message) => message.about(),
         }
     }
 
@@ -41,6 +54,7 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
             Self::Election(message) => message.encode(buffer),
             Self::Mandate(message) => message.encode(buffer),
             Self::Mutex(message) => message.encode(buffer),
+            Self::Upper(message) => message.encode(buffer),
         }
     }
 
@@ -50,6 +64,7 @@ impl<E: Message, M: Message> Message for Payload<E, M> {
             Stage::Election => E::decode(kind, body).map(Self::Election),
             Stage::Mandate => mandate::Message::decode(kind, body).map(Self::Mandate),
             Stage::Mutex => M::decode(kind, body).map(Self::Mutex),
+            Stage::Upper => U::decode(kind, body).map(Self::Upper),
         }
     }
 }

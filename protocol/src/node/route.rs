@@ -11,9 +11,10 @@ use crate::link::{Place, Receipt};
 use crate::mutex::Mutex;
 use crate::neighbours::Hello;
 use crate::time::Instant;
+use crate::upper::Upper;
 use crate::wire::{self, Message, Packet, Path, Reason, Stage};
 
-impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
+impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
     /// One frame, from bytes to the one stage it belongs to.
     pub(super) fn frame(&mut self, now: Instant, bytes: &[u8], quality: u8) -> Result<(), Reason> {
         let packet = wire::open(&self.config.key, bytes)?;
@@ -46,6 +47,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             Stage::Election => self.deliver(now, &packet, self.election.scope()),
             Stage::Mandate => self.deliver(now, &packet, self.mandate_scope()),
             Stage::Mutex => self.deliver(now, &packet, self.mutex.scope()),
+            Stage::Upper => self.deliver(now, &packet, self.upper.scope()),
         }
     }
 
@@ -73,6 +75,9 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             Payload::Mandate(_) => return Err(Reason::NoStage),
             Payload::Mutex(message) => {
                 self.step_mutex(now, algorithm::Input::Message { from, stamp, message });
+            }
+            Payload::Upper(message) => {
+                self.step_upper(now, algorithm::Input::Message { from, stamp, message });
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ use crate::link::{Place, Submit};
 use crate::mandate;
 use crate::mutex::{self, Mutex};
 use crate::time::Instant;
+use crate::upper::{self, Upper};
 use crate::wire::{Delivery, Message};
 use core::convert::Infallible;
 use heapless::Vec;
@@ -57,7 +58,7 @@ macro_rules! context {
 /// What a stage concluded in one step.
 type Facts = Vec<Fact, { algorithm::OUTPUTS_MAX }>;
 
-impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
+impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
     pub(super) fn timeout(&mut self, now: Instant) {
         if self.quarantine.is_some_and(|until| until <= now) {
             self.quarantine = None;
@@ -72,6 +73,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         self.step_election(now, algorithm::Input::Timeout);
         self.step_mandate(now, algorithm::Input::Timeout);
         self.step_mutex(now, algorithm::Input::Timeout);
+        self.step_upper(now, algorithm::Input::Timeout);
     }
 
     /// Tells the later stages which links came and went.
@@ -92,6 +94,9 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             if self.mutex.scope() == Scope::Neighbours {
                 self.step_mutex(now, algorithm::Input::Fact(fact));
             }
+            if self.upper.scope() == Scope::Neighbours {
+                self.step_upper(now, algorithm::Input::Fact(fact));
+            }
         }
     }
 
@@ -111,6 +116,9 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
             self.step_mandate(now, algorithm::Input::Fact(fact));
             if self.mutex.scope() == Scope::Group {
                 self.step_mutex(now, algorithm::Input::Fact(fact));
+            }
+            if self.upper.scope() == Scope::Group {
+                self.step_upper(now, algorithm::Input::Fact(fact));
             }
         }
     }
@@ -142,6 +150,21 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         for &fact in &facts {
             self.step_mandate(now, algorithm::Input::Fact(fact));
         }
+        if M::GROUP {
+            self.report_parent(now);
+        }
+    }
+
+    /// Tells the lock which member is on the way to the leader, when that is another than before.
+    fn report_parent(&mut self, now: Instant) {
+        let group = self.neighbours.group();
+        let parent = self.election.parent().slots().find_map(|slot| group.id_of(slot));
+        if parent != self.parent {
+            self.parent = parent;
+            if let Some(parent) = parent {
+                self.step_mutex(now, algorithm::Input::Fact(Fact::Parent(parent)));
+            }
+        }
     }
 
     pub(super) fn step_mandate(&mut self, now: Instant, input: algorithm::Input<mandate::Message, Infallible>) {
@@ -160,7 +183,9 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
                 false,
                 algorithm::Input::Message { .. }
                 | algorithm::Input::Command(_)
-                | algorithm::Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View)
+                | algorithm::Input::Fact(
+                    Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View | Fact::Parent(_),
+                )
                 | algorithm::Input::Timeout,
             ) => {} // of a group
         }
@@ -189,6 +214,7 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         }
         for &fact in &facts {
             self.step_mutex(now, algorithm::Input::Fact(fact));
+            self.step_upper(now, algorithm::Input::Fact(fact));
         }
     }
 
@@ -213,8 +239,52 @@ impl<E: Election, M: Mutex, const N: usize> Node<E, M, N> {
         }
     }
 
+    pub(super) fn step_upper(&mut self, now: Instant, input: algorithm::Input<U::Message, U::Command>) {
+        if U::PRESENT {
+            self.run_upper(now, |upper, cx, out| {
+                upper.handle(cx, input, out);
+                false
+            });
+        }
+    }
+
+    /// What stands on top says what it has to say, while there is room for it.
+    pub(super) fn let_upper_speak(&mut self, now: Instant) {
+        while U::PRESENT && self.link.letters() < upper::LETTERS_MAX && self.halted.is_none() {
+            if !self.run_upper(now, U::speak) {
+                return;
+            }
+        }
+    }
+
+    /// One step of what stands on top: whether it has spoken.
+    fn run_upper(
+        &mut self,
+        now: Instant,
+        step: impl FnOnce(&mut U, &Context<'_>, &mut Outbox<U::Message, U::Notice>) -> bool,
+    ) -> bool {
+        let mut out = Outbox::new();
+        let scope = self.upper.scope();
+        let cx = context!(self, now, scope);
+        let (peers, stamp) = (cx.peers, cx.stamp);
+        let spoken = step(&mut self.upper, &cx, &mut out);
+        self.check(out.overflowed(), Halt::Outbox);
+        for output in out.outputs() {
+            match output {
+                Output::Send { to, message } => {
+                    self.submit(now, Submit { scope, to: to.and(peers), stamp }, Payload::Upper(message.clone()));
+                }
+                Output::Notify(notice) => {
+                    let full = self.upper.told().is_none_or(|told| told.push_back(notice.clone()).is_err());
+                    self.check(full, Halt::Notices);
+                }
+            }
+        }
+        spoken
+    }
+
     /// Gives what a stage says to the link.
-    fn submit(&mut self, now: Instant, post: Submit, message: Payload<E::Message, M::Message>) {
+    fn submit(&mut self, now: Instant, post: Submit, message: Payload<E::Message, M::Message, U::Message>) {
         if post.to.is_empty() {
             return;
         }

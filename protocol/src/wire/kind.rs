@@ -41,11 +41,23 @@ pub enum Kind {
     Voting = 37,
     /// The tree lock of Raymond.
     Raymond = 38,
+    /// The bank of tokens.
+    Tokens = 48,
+    /// The diffusing job.
+    Diffusing = 49,
+    /// The snapshot of Chandy and Lamport.
+    Snapshot = 52,
+    /// The waves that look for the end of a job.
+    Wave = 56,
+    /// The termination detection of Dijkstra and Scholten.
+    DijkstraScholten = 57,
+    /// The shared clock.
+    ClockSync = 60,
 }
 
 impl Kind {
     /// Every kind there is.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 23] = [
         Self::Hello,
         Self::Receipt,
         Self::Alive,
@@ -63,6 +75,12 @@ impl Kind {
         Self::Maekawa,
         Self::Voting,
         Self::Raymond,
+        Self::Tokens,
+        Self::Diffusing,
+        Self::Snapshot,
+        Self::Wave,
+        Self::DijkstraScholten,
+        Self::ClockSync,
     ];
 
     /// The byte on the wire.
@@ -86,6 +104,12 @@ impl Kind {
             Self::Maekawa => 36,
             Self::Voting => 37,
             Self::Raymond => 38,
+            Self::Tokens => 48,
+            Self::Diffusing => 49,
+            Self::Snapshot => 52,
+            Self::Wave => 56,
+            Self::DijkstraScholten => 57,
+            Self::ClockSync => 60,
         }
     }
 
@@ -113,6 +137,9 @@ impl Kind {
             | Self::Maekawa
             | Self::Voting
             | Self::Raymond => Stage::Mutex,
+            Self::Tokens | Self::Diffusing | Self::Snapshot | Self::Wave | Self::DijkstraScholten | Self::ClockSync => {
+                Stage::Upper
+            }
         }
     }
 
@@ -137,6 +164,12 @@ impl Kind {
             Self::Maekawa => "maekawa",
             Self::Voting => "voting",
             Self::Raymond => "raymond",
+            Self::Tokens => "tokens",
+            Self::Diffusing => "diffusing",
+            Self::Snapshot => "snapshot",
+            Self::Wave => "wave",
+            Self::DijkstraScholten => "dijkstra-scholten",
+            Self::ClockSync => "clock-sync",
         }
     }
 }
@@ -156,6 +189,8 @@ pub enum Stage {
     Mandate,
     /// Who holds the lock.
     Mutex,
+    /// What stands on top of it all.
+    Upper,
 }
 
 /// How a message travels.
@@ -167,8 +202,8 @@ pub enum Delivery {
     Spread,
     /// By the link: in order, exactly once per incarnation, over several hops where the group has them.
     Reliable,
-    /// As [`Delivery::Reliable`], but only until the next message of the same word to the same node, which is all that
-    /// matters then; and no promise: it is not sent where there is no room.
+    /// As [`Delivery::Reliable`], but only until the next message of the same word about the same thing to the same node,
+    /// which is all that matters then; and no promise: it is not sent where there is no room.
     Latest,
 }
 
@@ -182,6 +217,11 @@ pub trait Message: Clone {
 
     /// What it is, in a word.
     fn word(&self) -> &'static str;
+
+    /// Which of several things it is about, where there are several.
+    fn about(&self) -> u32 {
+        0
+    }
 
     /// Writes the body; `None` where it does not fit.
     fn encode(&self, buffer: &mut [u8]) -> Option<usize>;

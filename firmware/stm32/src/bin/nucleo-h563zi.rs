@@ -4,6 +4,10 @@
 #![no_main]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+#[path = "../../../boards/chosen.rs"]
+mod chosen;
+
+use chosen::{LOCKS, NEIGHBOURS_MAX};
 use defmt_rtt as _;
 use embassy_embedded_hal::adapter::BlockingAsync;
 use embassy_executor::{SpawnError, Spawner};
@@ -21,18 +25,15 @@ use embassy_stm32::wdg::IndependentWatchdog;
 use embassy_stm32::{Config, bind_interrupts, eth, exti, interrupt, rcc, rng, uid};
 use firmware::button::{self, Asks, Button};
 use firmware::desk::{Desk, Hardware};
-use firmware::drive::{FEED_PERIOD, Start, drive};
+use firmware::drive::{FEED_PERIOD, drive};
 use firmware::gauge::{Gauge, Supply};
 use firmware::keeper::flash::Flash;
 use firmware::page::options;
 use firmware::panel::{self, Lamp, Lights};
 use firmware::transport::udp::{Buffers, Udp};
 use firmware::{address, chip};
-use protocol::election::Wireless;
 use static_cell::StaticCell;
 
-/// How many neighbours the node has room for.
-const NEIGHBOURS_MAX: usize = 32;
 /// Sockets the network has room for: the transport's.
 const SOCKETS: usize = 1;
 /// Frames of the Ethernet that wait in each direction.
@@ -46,8 +47,6 @@ const REFERENCE_MV: u32 = 1_216;
 const FULL_SCALE_STEPS: u32 = (1 << 12) - 1;
 /// The board's regulator gives 3.3 V; the chip works down to 1.7 V.
 const SUPPLY: Supply = Supply { empty_mv: 1_800, full_mv: 3_200 };
-
-firmware::tell_node_bytes!(protocol::Node<Wireless, protocol::mutex::NoMutex, NEIGHBOURS_MAX>);
 
 static LIGHTS: Lights = Lights::new();
 static ASKS: Asks = Asks::new();
@@ -157,9 +156,9 @@ async fn main(spawner: Spawner) -> ! {
     let reference = adc.enable_vrefint();
     let mut watchdog = IndependentWatchdog::new(p.IWDG, PATIENCE_US);
     watchdog.unleash();
-    let mut board = Desk::new(Nucleo { watchdog, adc, reference, stack }, &page, &LIGHTS, &ASKS);
-    let start = Start { page, election: Wireless::new(), entropy: random.next_u64() };
-    drive::<_, NEIGHBOURS_MAX>(start, &mut transport, &mut keeper, &mut board).await;
+    let mut board = Desk::<_, LOCKS>::new(Nucleo { watchdog, adc, reference, stack }, &page, &LIGHTS, &ASKS);
+    let start = chosen::start(page, random.next_u64());
+    drive::<_, _, NEIGHBOURS_MAX>(start, &mut transport, &mut keeper, &mut board).await;
     chip::rest().await
 }
 

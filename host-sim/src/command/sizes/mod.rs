@@ -3,7 +3,7 @@
 mod detail;
 
 use clap::Args;
-use host_sim::boards::{BOARDS, Board, Verdict, inspect};
+use host_sim::boards::{BOARDS, Board, Parts, Verdict, inspect};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ pub(crate) struct SizesArgs {
     /// Take this board's image apart, instead of comparing all boards.
     #[arg(value_name = "BOARD", value_parser = Board::by_name)]
     board: Option<&'static Board>,
+    #[command(flatten)]
+    parts: super::PartsArgs,
     /// Take this image apart, instead of building one.
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
@@ -43,9 +45,13 @@ struct Row {
 /// Measures; 0 if all is well, 1 if an image is not as it must be, 2 if nothing could be measured.
 pub(crate) fn run(args: &SizesArgs) -> ExitCode {
     let done = match (args.board, &args.image) {
-        (None, None) => compare(args.json),
+        (None, None) => args.parts.parts().and_then(|parts| compare(&parts, args.json)),
         (_, Some(image)) => take_apart(image, args.json),
-        (Some(board), None) => super::image(board).and_then(|image| take_apart(&image, args.json)),
+        (Some(board), None) => args
+            .parts
+            .parts()
+            .and_then(|parts| super::image(board, &parts))
+            .and_then(|image| take_apart(&image, args.json)),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -62,12 +68,15 @@ fn take_apart(image: &Path, json: bool) -> Result<bool, String> {
 }
 
 /// All boards, each held to what it must be.
-fn compare(json: bool) -> Result<bool, String> {
+fn compare(parts: &Parts, json: bool) -> Result<bool, String> {
     let mut table = Table { boards: Vec::new() };
     for board in &BOARDS {
-        let image = super::image(board)?;
-        let verdict = inspect(board, &read(&image)?).map_err(|error| format!("{}: {error}", image.display()))?;
-        let Board { name, target, limits, .. } = *board;
+        let image = super::image(board, parts)?;
+        let limits = parts.are_usual().then_some(board.limits);
+        let complain = |error| format!("{}: {error}", image.display());
+        let verdict = inspect(board, limits, &read(&image)?).map_err(complain)?;
+        let Board { name, target, .. } = *board;
+        let limits = limits.unwrap_or_else(|| board.memory());
         table.boards.push(Row { board: name, target, flash_limit: limits.flash, ram_limit: limits.ram, verdict });
     }
     let shown = if json { super::show_json(&table) } else { show(&table) };

@@ -1,0 +1,123 @@
+//! The lock as a value, for hosts that choose at run time. The bytes are those of the chosen one.
+
+use super::{Central, Command, Fence, Lamport, LockId, Mutex, Notice, RicartAgrawala};
+use super::{central, lamport, ricart_agrawala};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
+use crate::clock::Stamp;
+use crate::time::Instant;
+use crate::wire::{self, Delivery, Kind};
+
+/// One enum over all locks and one over their messages, from one list.
+macro_rules! any {
+    ($($name:ident in $module:ident: $about:literal,)+) => {
+        /// Any lock there is.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[allow(clippy::large_enum_variant, reason = "there is no heap to put the largest in")]
+        pub enum AnyMutex {
+            $(#[doc = $about] $name($name),)+
+        }
+
+        /// What any lock's nodes say to each other.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum AnyMessage {
+            $(#[doc = $about] $name($module::Message),)+
+        }
+
+        impl AnyMutex {
+            /// The words for all locks, as on the command line.
+            pub const NAMES: &'static [&'static str] = &[$(Kind::$name.name()),+];
+
+            /// The lock called `name`, with its usual rules.
+            #[must_use]
+            pub fn by_name(name: &str) -> Option<Self> {
+                $(if name == Kind::$name.name() {
+                    return Some(Self::$name($name::default()));
+                })+
+                None
+            }
+
+            /// What its frames are called.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self { $(Self::$name(_) => Kind::$name,)+ }
+            }
+        }
+
+        impl wire::Message for AnyMessage {
+            fn kind(&self) -> Kind {
+                match self { $(Self::$name(message) => message.kind(),)+ }
+            }
+
+            fn delivery(&self) -> Delivery {
+                match self { $(Self::$name(message) => message.delivery(),)+ }
+            }
+
+            fn word(&self) -> &'static str {
+                match self { $(Self::$name(message) => message.word(),)+ }
+            }
+
+            fn about(&self) -> u32 {
+                match self { $(Self::$name(message) => message.about(),)+ }
+            }
+
+            fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
+                match self { $(Self::$name(message) => message.encode(buffer),)+ }
+            }
+
+            fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
+                None$(.or_else(|| $module::Message::decode(kind, body).map(Self::$name)))+
+            }
+        }
+
+        impl Algorithm for AnyMutex {
+            type Message = AnyMessage;
+            type Command = Command;
+            type Notice = Notice;
+
+            fn scope(&self) -> Scope {
+                match self { $(Self::$name(mutex) => mutex.scope(),)+ }
+            }
+
+            fn handle(
+                &mut self,
+                cx: &Context<'_>,
+                input: Input<AnyMessage, Command>,
+                out: &mut Outbox<AnyMessage, Notice>,
+            ) {
+                match self {
+                    $(Self::$name(mutex) => {
+                        #[allow(irrefutable_let_patterns, reason = "a list of one has no other")]
+                        let mine = |message| if let AnyMessage::$name(message) = message { Some(message) } else { None };
+                        if let Some(input) = input.unwrap_as(mine) {
+                            step_one_of(mutex, cx, input, out, AnyMessage::$name);
+                        }
+                    })+
+                }
+            }
+
+            fn deadline(&self) -> Option<Instant> {
+                match self { $(Self::$name(mutex) => mutex.deadline(),)+ }
+            }
+        }
+
+        impl Mutex for AnyMutex {
+            fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
+                match self { $(Self::$name(mutex) => mutex.holds(lock, now),)+ }
+            }
+
+            fn resume(&mut self, stamp: Stamp) {
+                match self { $(Self::$name(mutex) => mutex.resume(stamp),)+ }
+            }
+
+            fn floor(&self) -> Stamp {
+                match self { $(Self::$name(mutex) => mutex.floor(),)+ }
+            }
+        }
+    };
+}
+
+any! {
+    Central in central: "The central lock server.",
+    Lamport in lamport: "Lamport's lock.",
+    RicartAgrawala in ricart_agrawala: "The lock of Ricart and Agrawala.",
+}
