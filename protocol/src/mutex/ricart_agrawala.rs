@@ -156,7 +156,7 @@ impl Algorithm for RicartAgrawala {
             Input::Message { from, message, .. } => self.hear(cx, from, message, out),
             Input::Command(command) => self.command(cx, command, out),
             Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set),
-            Input::Fact(Fact::PeerUp(_)) => self.consent.hurry(cx),
+            Input::Fact(Fact::PeerUp(set)) => self.consent.hurry(cx, set),
             // A suspicion is no reason to enter; who leads and how to get there does not matter; the view was looked at; what is due is due.
             Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_) | Fact::View)
             | Input::Timeout => {}
