@@ -117,6 +117,9 @@ pub struct Consent {
     polls: Polls,
     promises: Promises,
     heard: Vec<Heard, HEARD_MAX>,
+    /// Nobody is asked anything before this, unless the application wants it: nodes that ask each other about all their
+    /// locks at once, when a member is back, keep each other from answering.
+    pace: Instant,
     /// When there is something to be done besides: its word to those who are gone has run out, or a step was not enough.
     wake: Option<Instant>,
 }
@@ -127,7 +130,14 @@ impl Consent {
     /// A node that takes part in nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self { claims: Claims::new(), polls: Polls::default(), promises: Promises::NONE, heard: Vec::new(), wake: None }
+        Self {
+            claims: Claims::new(),
+            polls: Polls::default(),
+            promises: Promises::NONE,
+            heard: Vec::new(),
+            pace: Instant::ZERO,
+            wake: None,
+        }
     }
 
     /// It has started anew; nothing above `stamp` was agreed to before.
@@ -172,12 +182,14 @@ impl Consent {
     /// Will ask everybody about a claim.
     pub fn ask(&mut self, cx: &Context<'_>, claim: &Claim) {
         let Claim { lock, request, lease, .. } = *claim;
+        self.pace = cx.now;
         self.polls.begin(cx, Subject { lock, request, renewal: None, lease });
     }
 
     /// Will ask everybody whether a claim may be kept for longer.
     pub fn renew(&mut self, cx: &Context<'_>, claim: &Claim, renewal: Renewal) {
         let Renewal { number, lease, .. } = renewal;
+        self.pace = cx.now;
         self.polls.begin(cx, Subject { lock: claim.lock, request: claim.request, renewal: Some(number), lease });
     }
 
@@ -324,10 +336,10 @@ impl Consent {
         }
     }
 
-    /// Some can be spoken to again: what they were told meanwhile is lost.
-    pub fn hurry(&mut self, cx: &Context<'_>) {
-        for poll in self.polls.iter_mut() {
-            poll.next = poll.next.min(cx.now);
+    /// These can be spoken to again: what they were told meanwhile is lost.
+    pub fn hurry(&mut self, cx: &Context<'_>, set: NodeSet) {
+        for poll in self.polls.iter_mut().filter(|poll| poll.missing(cx).meets(set)) {
+            (poll.fresh, poll.next) = (true, cx.now);
         }
     }
 
@@ -379,15 +391,16 @@ impl Consent {
         refused
     }
 
-    /// Asks whoever has to be asked, and those again that have not answered for long, and those `also` says. Returns a
-    /// claim that was refused because it was only tried.
+    /// Asks whoever has to be asked, those again that have not answered for `patience`, or not for much longer since, and
+    /// those `also` says. Returns a claim that was refused because it was only tried.
     pub fn inquire<M: From<Word>>(
         &mut self,
         cx: &Context<'_>,
+        patience: Span,
         out: &mut Out<M>,
         also: impl Fn(&Self, &Poll) -> NodeSet,
     ) -> Option<Claim> {
-        while !crowded(out) {
+        while !crowded(out) && self.pace <= cx.now {
             let due = *self.polls.iter().find(|poll| poll.next <= cx.now)?;
             let claim = self.claims.get(due.lock).copied()?;
             let trying = matches!(claim.phase, Phase::Waiting { trying: true, .. });
@@ -401,11 +414,14 @@ impl Consent {
                 (true, false) => (Word::Request(ask), missing),
                 (false, _) => (Word::Repeat(ask), missing.with(also(self, &due))),
             };
-            if cx.view.meets(cx.roster.set_of(cx.me)) {
-                out.send(to.and(cx.up), word.into());
+            let to = if cx.view.meets(cx.roster.set_of(cx.me)) { to.and(cx.up) } else { NodeSet::EMPTY };
+            if !to.is_empty() {
+                self.pace = cx.now.after(cx.timing.retry);
+                out.send(to, word.into());
             }
             if let Some(poll) = self.polls.named(due.lock, due.turn) {
-                (poll.fresh, poll.next) = (false, cx.now.after(cx.timing.lease()));
+                let pause = if due.fresh { patience } else { cx.timing.lease() };
+                (poll.fresh, poll.next) = (false, cx.now.after(pause));
             }
         }
         None
@@ -421,7 +437,7 @@ impl Consent {
     /// When something is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let next = self.polls.iter().map(|poll| poll.next).min();
+        let next = self.polls.iter().map(|poll| poll.next.max(self.pace)).min();
         sooner(sooner(self.claims.deadline(), next), self.wake)
     }
 }
