@@ -24,6 +24,7 @@ use crate::clock::Stamp;
 use crate::config::{Moment, Timing};
 use crate::dice::within;
 use crate::group::{NodeId, NodeSet, RosterView};
+use crate::mutex::LOCKS_MAX;
 use crate::time::{Instant, Span, sooner};
 use crate::wire::{Delivery, FRAME_MAX, Kind, Letter, Message, NEIGHBOURS_MAX, Packet, Path, To, Writer, encode};
 use heapless::Vec;
@@ -35,10 +36,15 @@ mod relay;
 pub use relay::RELAYS_MAX;
 
 /// How many own messages wait at a time.
-pub const QUEUE_MAX: usize = 10;
+pub const QUEUE_MAX: usize = 14;
 /// How many letters a node may write because it took one in.
 pub const ANSWERS_MAX: usize = 4;
-const _: () = assert!(ANSWERS_MAX < QUEUE_MAX, "a node that waits for nobody must take letters in");
+/// How many letters a node may write although there is no room for answers: whoever has a lock may always give it back, and
+/// asks for no other before there is room.
+pub const RELEASES_MAX: usize = LOCKS_MAX;
+/// How many letters may wait where one more is taken in.
+pub const WAITING_MAX: usize = QUEUE_MAX - ANSWERS_MAX - RELEASES_MAX;
+const _: () = assert!(WAITING_MAX > 0, "a node that waits for nobody must take letters in");
 /// How many receipts wait.
 const RECEIPTS_MAX: usize = 4;
 /// The longest message that can be a letter: a frame less the longest envelope.
@@ -277,7 +283,14 @@ impl<P: Message> Link<P> {
     /// Whether there is room for the answers to one more letter.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.letters() <= QUEUE_MAX - ANSWERS_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
+        self.letters() <= WAITING_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
+    }
+
+    /// Whether a letter that nobody waits for would leave room for answers. Nodes that fill their queues unasked take no
+    /// more letters in, and when all do nobody is ever answered.
+    #[must_use]
+    pub fn may_speak(&self) -> bool {
+        self.letters() < WAITING_MAX
     }
 
     /// How many own letters wait to be acknowledged.

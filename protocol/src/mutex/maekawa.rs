@@ -65,8 +65,6 @@ pub struct Maekawa {
     claims: Claims,
     ballots: Vec<Ballot, LOCKS_MAX>,
     voter: Voter,
-    /// Before when nothing is said unasked: the link must have room.
-    pace: Instant,
 }
 
 type Out<'o> = Post<'o, Message>;
@@ -104,14 +102,14 @@ impl Maekawa {
                     return; // overtaken by the vote itself
                 };
                 asking.failed = asking.failed.with(from);
+                asking.doubtful = true;
                 self.hear_queued((lock, request), from, ahead, out);
-                self.consider(cx, lock, out);
             }
             Message::Inquire { lock, request, turn } => {
                 let asking = self.asking(lock, request, from).filter(|asking| asking.is_turn(slot, turn));
                 let Some(asking) = asking else { return }; // inside, or left: the release is the answer
                 asking.inquired = asking.inquired.with(from);
-                self.consider(cx, lock, out);
+                asking.doubtful = true;
             }
             Message::Confirmed { lock, request, number } => {
                 let Some(asking) = self.asking(lock, request, from).filter(|asking| asking.fence.number == number)
@@ -133,18 +131,12 @@ impl Maekawa {
 
     /// Does what is due, a little at a time.
     fn tend(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
-        if cx.now < self.pace {
-            return;
-        }
         self.voter.tend(cx, out);
         let due = |ballot: &&Ballot| ballot.deadline().is_some_and(|at| at <= cx.now);
         if !out.has_written()
             && let Some(lock) = self.ballots.iter().find(due).map(|ballot| ballot.lock)
         {
             self.look_after(cx, lock, out);
-        }
-        if out.has_written() {
-            self.pace = cx.now.after(cx.timing.retry);
         }
     }
 }
@@ -164,7 +156,7 @@ impl Algorithm for Maekawa {
         while let Some(lost) = self.claims.expire(cx.now, out) {
             self.ballots.retain(|ballot| ballot.lock != lost.lock);
         }
-        let mut out = Post::new(cx, out);
+        let mut out = Post::new(cx, &input, out);
         match input {
             Input::Command(command) => self.command(cx, command, &mut out),
             Input::Message { from, message, .. } => {
@@ -192,7 +184,7 @@ impl Algorithm for Maekawa {
 
     fn deadline(&self) -> Option<Instant> {
         let ballots = self.ballots.iter().fold(None, |soonest, ballot| sooner(soonest, ballot.deadline()));
-        let work = sooner(ballots, self.voter.deadline()).map(|at| at.max(self.pace));
+        let work = sooner(ballots, self.voter.deadline());
         sooner(self.claims.deadline(), work)
     }
 }

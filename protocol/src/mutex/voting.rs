@@ -79,6 +79,9 @@ struct Poll {
     fence: Agreement,
     /// When what was given is too short to be worth having.
     end: Instant,
+    /// Who has yet to be asked, and whether somebody went or came back since it was last looked at.
+    unasked: NodeSet,
+    doubtful: bool,
 }
 
 /// The lock of one node.
@@ -87,8 +90,6 @@ pub struct Voting {
     claims: Claims,
     ballots: Vec<Ballot, LOCKS_MAX>,
     voter: Voter,
-    /// Before when nothing is said unasked: the link must have room.
-    pace: Instant,
 }
 
 type Out<'o> = Post<'o, Message>;
@@ -131,6 +132,8 @@ impl Voting {
             refused: NodeSet::EMPTY,
             fence: Agreement::new(request),
             end: asked.after(lease.share(1, 2)),
+            unasked: NodeSet::EMPTY,
+            doubtful: false,
         });
         // There is room for as many as there are claims.
         let _ = self.ballots.push(Ballot { lock, request, tries, phase });
@@ -229,15 +232,6 @@ impl Voting {
         }
     }
 
-    /// Somebody went: a majority may be out of reach.
-    fn consider_all(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
-        for place in 0..self.ballots.len() {
-            if let Some(lock) = self.ballots.get(place).map(|ballot| ballot.lock) {
-                self.consider(cx, lock, out);
-            }
-        }
-    }
-
     /// Enters with a majority that knows the fence, has it told, or gives up.
     fn consider(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out<'_>) {
         let Some(ballot) = self.ballots.iter().find(|ballot| ballot.lock == lock) else { return };
@@ -281,24 +275,33 @@ impl Voting {
         }
     }
 
-    /// These can be spoken to again: whoever has not answered may never have been asked.
-    fn ask_again(&mut self, who: NodeSet, out: &mut Out<'_>) {
-        for ballot in &self.ballots {
-            let (Phase::Polling(poll), Some(claim)) = (ballot.phase, self.claims.get(ballot.lock)) else { continue };
-            let silent = who.without(poll.given).without(poll.refused);
-            out.send(silent, Message::Request { lock: ballot.lock, request: ballot.request, lease: claim.lease });
+    /// Somebody went or came back: polls are looked at again. Whoever came back and has not answered may never have been
+    /// asked.
+    fn doubt(&mut self, back: NodeSet) {
+        for ballot in &mut self.ballots {
+            if let Phase::Polling(poll) = &mut ballot.phase {
+                poll.unasked = poll.unasked.with(back).without(poll.given).without(poll.refused);
+                poll.doubtful = true;
+            }
         }
     }
 
     /// Does what is due, for one lock at a time.
     fn tend(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
         let due = |ballot: &&Ballot| ballot.deadline().is_some_and(|at| at <= cx.now);
-        let Some(&Ballot { lock, tries, phase, .. }) = self.ballots.iter().find(due).filter(|_| self.pace <= cx.now)
-        else {
+        let Some(&Ballot { lock, request, tries, phase }) = self.ballots.iter().find(due) else {
             return;
         };
         match phase {
-            Phase::Polling(_) => self.give_up(cx, lock, out),
+            Phase::Polling(poll) => {
+                let (to, claim) = (poll.unasked.and(present(cx)), self.claims.get(lock).copied());
+                if let (Some(poll), Some(claim)) = (self.polling(lock, request), claim) {
+                    poll.doubtful = false;
+                    poll.unasked = poll.unasked.without(to);
+                    out.send(to, Message::Request { lock, request, lease: claim.lease });
+                }
+                self.consider(cx, lock, out);
+            }
             Phase::Pausing { .. } => {
                 if let Some(claim) = self.claims.again(cx, lock) {
                     self.poll(cx, &claim, tries, out);
@@ -316,15 +319,13 @@ impl Voting {
                 }
             }
         }
-        if out.has_written() {
-            self.pace = cx.now.after(cx.timing.retry);
-        }
     }
 }
 
 impl Ballot {
     fn deadline(&self) -> Option<Instant> {
         match self.phase {
+            Phase::Polling(poll) if poll.doubtful => Some(Instant::ZERO),
             Phase::Polling(poll) => Some(poll.end),
             Phase::Pausing { until } => Some(until),
             Phase::Holding { again, .. } => again,
@@ -362,7 +363,7 @@ impl Algorithm for Voting {
         while let Some(lost) = self.claims.expire(cx.now, out) {
             self.ballots.retain(|ballot| ballot.lock != lost.lock);
         }
-        let mut out = Post::new(cx, out);
+        let mut out = Post::new(cx, &input, out);
         match input {
             Input::Command(command) => self.command(cx, command, &mut out),
             Input::Message { from, message, .. } => {
@@ -370,9 +371,9 @@ impl Algorithm for Voting {
                     self.hear(cx, slot, message, &mut out);
                 }
             }
-            Input::Fact(Fact::PeerUp(who)) => self.ask_again(who, &mut out),
+            Input::Fact(Fact::PeerUp(who)) => self.doubt(who),
             Input::Fact(Fact::PeerReset(who)) => self.voter.reset(who),
-            Input::Fact(Fact::PeerDown(_)) => self.consider_all(cx, &mut out),
+            Input::Fact(Fact::PeerDown(_)) => self.doubt(NodeSet::EMPTY),
             Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {} // no leader, and no view
             Input::Timeout => self.tend(cx, &mut out),
         }
@@ -384,7 +385,7 @@ impl Algorithm for Voting {
 
     fn deadline(&self) -> Option<Instant> {
         let ballots = self.ballots.iter().fold(None, |soonest, ballot| sooner(soonest, ballot.deadline()));
-        sooner(self.claims.deadline(), ballots.map(|at| at.max(self.pace)))
+        sooner(self.claims.deadline(), ballots)
     }
 }
 

@@ -21,7 +21,6 @@ impl Maekawa {
                 }
                 // There is room for as many as there are claims.
                 let _ = self.ballots.push(Ballot::new(&claim, set));
-                self.ask(cx, claim.lock, out);
             }
             Some(Task::Renew(claim, renewal)) => {
                 let Some(ballot) = self.ballots.iter_mut().find(|ballot| ballot.lock == claim.lock) else { return };
@@ -95,7 +94,8 @@ impl Maekawa {
             return;
         };
         if asking.take(cx.now, lease, vote) {
-            self.consider(cx, lock, out);
+            asking.doubtful = true;
+            self.enter(cx, lock, out);
         }
     }
 
