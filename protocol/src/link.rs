@@ -24,7 +24,6 @@ use crate::clock::Stamp;
 use crate::config::{Moment, Timing};
 use crate::dice::within;
 use crate::group::{NodeId, NodeSet, RosterView};
-use crate::mutex::LOCKS_MAX;
 use crate::time::{Instant, Span, sooner};
 use crate::wire::{Delivery, FRAME_MAX, Kind, Letter, Message, NEIGHBOURS_MAX, Packet, Path, To, Writer, encode};
 use heapless::Vec;
@@ -36,14 +35,11 @@ mod relay;
 pub use relay::RELAYS_MAX;
 
 /// How many own messages wait at a time.
-pub const QUEUE_MAX: usize = 14;
+pub const QUEUE_MAX: usize = 10;
 /// How many letters a node may write because it took one in.
 pub const ANSWERS_MAX: usize = 4;
-/// How many letters a node may write although there is no room for answers: whoever has a lock may always give it back, and
-/// asks for no other before there is room.
-pub const RELEASES_MAX: usize = LOCKS_MAX;
 /// How many letters may wait where one more is taken in.
-pub const WAITING_MAX: usize = QUEUE_MAX - ANSWERS_MAX - RELEASES_MAX;
+pub const WAITING_MAX: usize = QUEUE_MAX - ANSWERS_MAX;
 const _: () = assert!(WAITING_MAX > 0, "a node that waits for nobody must take letters in");
 /// How many receipts wait.
 const RECEIPTS_MAX: usize = 4;

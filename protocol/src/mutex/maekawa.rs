@@ -38,7 +38,7 @@
 //! - The fence is agreed on by the voters; see `numbers.rs`.
 
 use super::claims::{Claims, LOCKS_MAX};
-use super::post::Post;
+use super::post::{Later, Post};
 use super::{Command, Fence, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::clock::Stamp;
@@ -64,6 +64,7 @@ pub struct Maekawa {
     sets: Sets,
     claims: Claims,
     ballots: Vec<Ballot, LOCKS_MAX>,
+    leaving: Later<Message>,
     voter: Voter,
 }
 
@@ -131,6 +132,11 @@ impl Maekawa {
 
     /// Does what is due, a little at a time.
     fn tend(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
+        // First of all: whoever asks anew must have left before.
+        if !self.leaving.is_empty() {
+            self.leaving.tend(out);
+            return;
+        }
         self.voter.tend(cx, out);
         let due = |ballot: &&Ballot| ballot.deadline().is_some_and(|at| at <= cx.now);
         if !out.has_written()
@@ -184,7 +190,8 @@ impl Algorithm for Maekawa {
 
     fn deadline(&self) -> Option<Instant> {
         let ballots = self.ballots.iter().fold(None, |soonest, ballot| sooner(soonest, ballot.deadline()));
-        let work = sooner(ballots, self.voter.deadline());
+        let leaving = (!self.leaving.is_empty()).then_some(Instant::ZERO);
+        let work = sooner(leaving, sooner(ballots, self.voter.deadline()));
         sooner(self.claims.deadline(), work)
     }
 }

@@ -1,12 +1,46 @@
 //! What one step says, to others and to itself: a node is one of its own voters, and there are no letters to oneself.
 
-use super::{Command, Notice};
+use super::{Command, LOCKS_MAX, Notice};
 use crate::algorithm::{Context, Input, Outbox};
 use crate::group::NodeSet;
-use heapless::Deque;
+use heapless::{Deque, Vec};
 
 /// How much a node may have to say to itself at a time.
 const OWN_MAX: usize = 8;
+
+/// What gives locks back, until there is room to say it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Later<M> {
+    said: Vec<(NodeSet, M), LOCKS_MAX>,
+}
+
+impl<M> Default for Later<M> {
+    fn default() -> Self {
+        Self { said: Vec::new() }
+    }
+}
+
+impl<M: Copy + PartialEq> Later<M> {
+    /// Keeps it; says it at once where there is no room to keep it.
+    pub(super) fn say(&mut self, to: NodeSet, message: M, out: &mut Post<'_, M>) {
+        if let Err((to, message)) = self.said.push((to, message)) {
+            out.send(to, message);
+        }
+    }
+
+    /// Whether nothing is left to say.
+    pub(super) fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
+
+    /// Says the first that was kept.
+    pub(super) fn tend(&mut self, out: &mut Post<'_, M>) {
+        if let Some(&first) = self.said.first() {
+            self.said.retain(|other| *other != first);
+            out.send(first.0, first.1);
+        }
+    }
+}
 
 /// Where a step's messages go.
 pub(super) struct Post<'o, M> {

@@ -30,7 +30,7 @@
 
 use super::claims::{Claim, Claims, Granted, LOCKS_MAX, Renewal, Task};
 use super::numbers::Agreement;
-use super::post::Post;
+use super::post::{Later, Post};
 use super::{Command, Fence, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::clock::{Stamp, Term};
@@ -46,7 +46,7 @@ mod message;
 mod voter;
 
 pub use message::Message;
-pub use voter::VOTES_MAX;
+pub use voter::{REQUESTS_MAX, VOTES_MAX};
 
 /// How often the pause between two attempts doubles.
 const DOUBLINGS_MAX: u8 = 5;
@@ -79,7 +79,7 @@ struct Poll {
     fence: Agreement,
     /// When what was given is too short to be worth having.
     end: Instant,
-    /// Who has yet to be asked, and whether somebody went or came back since it was last looked at.
+    /// Who has yet to be asked, and whether anything has happened since it was last looked at.
     unasked: NodeSet,
     doubtful: bool,
 }
@@ -89,6 +89,7 @@ struct Poll {
 pub struct Voting {
     claims: Claims,
     ballots: Vec<Ballot, LOCKS_MAX>,
+    leaving: Later<Message>,
     voter: Voter,
 }
 
@@ -120,10 +121,10 @@ impl Voting {
     fn leave(&mut self, cx: &Context<'_>, claim: &Claim, held: bool, out: &mut Out<'_>) {
         let Claim { lock, request, .. } = *claim;
         self.ballots.retain(|ballot| ballot.lock != lock);
-        out.send(cx.roster.all(), Message::Release { lock, request, held });
+        self.leaving.say(cx.roster.all(), Message::Release { lock, request, held }, out);
     }
 
-    /// Asks everybody who is up, if they are enough.
+    /// Will ask everybody who is up, if they are enough.
     fn poll(&mut self, cx: &Context<'_>, claim: &Claim, tries: u8, out: &mut Out<'_>) {
         let Claim { lock, request, lease, asked, .. } = *claim;
         self.ballots.retain(|ballot| ballot.lock != lock);
@@ -132,14 +133,12 @@ impl Voting {
             refused: NodeSet::EMPTY,
             fence: Agreement::new(request),
             end: asked.after(lease.share(1, 2)),
-            unasked: NodeSet::EMPTY,
-            doubtful: false,
+            unasked: present(cx),
+            doubtful: true,
         });
         // There is room for as many as there are claims.
         let _ = self.ballots.push(Ballot { lock, request, tries, phase });
-        if is_majority(present(cx), cx.roster.all()) {
-            out.send(present(cx), Message::Request { lock, request, lease });
-        } else {
+        if !is_majority(present(cx), cx.roster.all()) {
             self.pause(cx, lock, out);
         }
     }
@@ -183,7 +182,7 @@ impl Voting {
         let asked =
             |lock, request, lease: Span| Asked { slot: seat, lock, request, lease: lease.min(cx.timing.lock_lease) };
         match message {
-            Message::Request { lock, request, lease } => self.voter.ask(cx, asked(lock, request, lease), out),
+            Message::Request { lock, request, lease } => self.voter.ask(asked(lock, request, lease)),
             Message::Confirm { lock, request, number } => {
                 self.voter.confirm(asked(lock, request, Span::ZERO), number, out);
             }
@@ -200,7 +199,8 @@ impl Voting {
                 if let Some(poll) = self.polling(lock, request) {
                     poll.given = poll.given.with(from);
                     poll.fence.propose(from, number);
-                    self.consider(cx, lock, out);
+                    poll.doubtful = true;
+                    self.enter(cx, lock, out);
                 } else if !self.ballots.iter().any(|ballot| (ballot.lock, ballot.request) == (lock, request)) {
                     // Not wanted any more. One that comes when the lock is held or paused for is given back with the others.
                     out.send(from, Message::Release { lock, request, held: false });
@@ -209,7 +209,7 @@ impl Voting {
             Message::Refuse { lock, request } => {
                 if let Some(poll) = self.polling(lock, request) {
                     poll.refused = poll.refused.with(from);
-                    self.consider(cx, lock, out);
+                    poll.doubtful = true;
                 }
             }
             Message::Confirmed { lock, request, number } => {
@@ -288,6 +288,15 @@ impl Voting {
 
     /// Does what is due, for one lock at a time.
     fn tend(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
+        // First of all: whoever asks anew must have left before.
+        if !self.leaving.is_empty() {
+            self.leaving.tend(out);
+            return;
+        }
+        if self.voter.owes() {
+            self.voter.tend(cx, out);
+            return;
+        }
         let due = |ballot: &&Ballot| ballot.deadline().is_some_and(|at| at <= cx.now);
         let Some(&Ballot { lock, request, tries, phase }) = self.ballots.iter().find(due) else {
             return;
@@ -385,7 +394,8 @@ impl Algorithm for Voting {
 
     fn deadline(&self) -> Option<Instant> {
         let ballots = self.ballots.iter().fold(None, |soonest, ballot| sooner(soonest, ballot.deadline()));
-        sooner(self.claims.deadline(), ballots)
+        let talk = (self.voter.owes() || !self.leaving.is_empty()).then_some(Instant::ZERO);
+        sooner(self.claims.deadline(), sooner(ballots, talk))
     }
 }
 

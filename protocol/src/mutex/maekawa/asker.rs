@@ -42,7 +42,7 @@ impl Maekawa {
     /// Gives all votes for `lock` back.
     pub(super) fn leave(&mut self, lock: LockId, out: &mut Out<'_>) {
         if let Some(ballot) = self.ballots.iter().find(|ballot| ballot.lock == lock) {
-            out.send(ballot.set, Message::Release { lock, request: ballot.request });
+            self.leaving.say(ballot.set, Message::Release { lock, request: ballot.request }, out);
         }
         self.ballots.retain(|ballot| ballot.lock != lock);
     }
