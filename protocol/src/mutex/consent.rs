@@ -35,10 +35,12 @@ use crate::group::{NodeId, NodeSet, SLOTS_MAX};
 use crate::time::{Instant, Span, sooner};
 use heapless::Vec;
 
+mod heard;
 mod polls;
 mod promises;
 mod word;
 
+pub use heard::{Heard, rank};
 pub use polls::Poll;
 use polls::{Polls, Subject};
 use promises::{Promises, Verdict};
@@ -50,44 +52,6 @@ pub const MEMBERS_MAX: usize = 16;
 pub const HEARD_MAX: usize = (MEMBERS_MAX - 1) * LOCKS_MAX;
 /// A step that has said so much leaves the rest to the next: nothing here says more than two things at a time.
 const CROWD: usize = OUTPUTS_MAX - 2;
-
-/// A request of another member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Heard {
-    /// Its number.
-    pub request: Stamp,
-    view: NodeSet,
-    /// For which lock.
-    pub lock: LockId,
-    lease: Span,
-    slot: u8,
-    turn: u8,
-    answered: bool,
-}
-
-impl Heard {
-    /// Whose it is.
-    #[must_use]
-    pub fn from(&self) -> NodeSet {
-        NodeSet::slot(usize::from(self.slot))
-    }
-
-    /// What it is ordered by: its stamp, and where that is the same, its maker's name.
-    #[must_use]
-    pub fn rank(&self, cx: &Context<'_>) -> (Stamp, Option<NodeId>) {
-        (self.request, cx.roster.id_of(usize::from(self.slot)))
-    }
-
-    const fn ask(&self) -> Ask {
-        Ask { lock: self.lock, request: self.request, turn: self.turn, lease: self.lease, view: self.view }
-    }
-}
-
-/// What a claim is ordered by among all requests for its lock.
-#[must_use]
-pub const fn rank(cx: &Context<'_>, claim: &Claim) -> (Stamp, Option<NodeId>) {
-    (claim.request, Some(cx.me))
-}
 
 /// An answer to several at once.
 #[derive(Clone, Debug, PartialEq, Eq)]

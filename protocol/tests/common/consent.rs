@@ -177,7 +177,7 @@ pub(crate) fn afflict<M: Mutex + Clone + 'static>(seed: u64, group: fn(usize) ->
     let mut dice = Dice::new(seed);
     let mut draw = move |sides: u32| (dice.throw() % sides) as usize;
     let count = 3 + draw(3);
-    let names = &[DOOR, "gate", "hatch", "window"][..1 + draw(4)];
+    let names = &[DOOR, "gate", "hatch", "window"][..=draw(4)];
     let percent = draw(31) as u64;
     let mut locks = group(count);
     locks.net.set_fate(lossy(percent, seed));
