@@ -38,7 +38,9 @@ pub use relay::RELAYS_MAX;
 pub const QUEUE_MAX: usize = 10;
 /// How many letters a node may write because it took one in.
 pub const ANSWERS_MAX: usize = 4;
-const _: () = assert!(ANSWERS_MAX < QUEUE_MAX, "a node that waits for nobody must take letters in");
+/// How many letters may wait where one more is taken in.
+pub const WAITING_MAX: usize = QUEUE_MAX - ANSWERS_MAX;
+const _: () = assert!(WAITING_MAX > 0, "a node that waits for nobody must take letters in");
 /// How many receipts wait.
 const RECEIPTS_MAX: usize = 4;
 /// The longest message that can be a letter: a frame less the longest envelope.
@@ -277,7 +279,14 @@ impl<P: Message> Link<P> {
     /// Whether there is room for the answers to one more letter.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.letters() <= QUEUE_MAX - ANSWERS_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
+        self.letters() <= WAITING_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
+    }
+
+    /// Whether a letter that nobody waits for would leave room for answers. Nodes that fill their queues unasked take no
+    /// more letters in, and when all do nobody is ever answered.
+    #[must_use]
+    pub fn may_speak(&self) -> bool {
+        self.letters() < WAITING_MAX
     }
 
     /// How many own letters wait to be acknowledged.

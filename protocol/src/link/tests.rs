@@ -368,7 +368,7 @@ fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter_to_a_neigh
 #[test]
 fn a_link_with_no_room_for_answers_takes_no_letter_in_and_none_is_lost() {
     let (mut writer, mut busy) = (Board::new(1), Board::new(2));
-    for number in 0..=QUEUE_MAX - ANSWERS_MAX {
+    for number in 0..=WAITING_MAX {
         busy.write(&[3], Said::Letter(u8::try_from(number).unwrap()));
     }
     writer.write(&[2], Said::Letter(0));
