@@ -19,8 +19,28 @@ pub(crate) type Election = protocol::election::Wireless;
 pub(crate) type Election = protocol::election::WirelessFlat;
 
 /// Its lock.
+#[cfg(mutex = "central")]
+pub(crate) type Mutex = protocol::mutex::Central;
+#[cfg(mutex = "lamport")]
+pub(crate) type Mutex = protocol::mutex::Lamport;
+#[cfg(mutex = "maekawa")]
+pub(crate) type Mutex = protocol::mutex::Maekawa;
 #[cfg(mutex = "none")]
 pub(crate) type Mutex = protocol::mutex::NoMutex;
+#[cfg(mutex = "raymond")]
+pub(crate) type Mutex = protocol::mutex::Raymond;
+#[cfg(mutex = "ricart-agrawala")]
+pub(crate) type Mutex = protocol::mutex::RicartAgrawala;
+#[cfg(mutex = "token-ring")]
+pub(crate) type Mutex = protocol::mutex::TokenRing;
+#[cfg(mutex = "voting")]
+pub(crate) type Mutex = protocol::mutex::Voting;
+
+/// What stands on top.
+#[cfg(app = "counter")]
+pub(crate) type Upper = protocol::counter::Counter;
+#[cfg(app = "none")]
+pub(crate) type Upper = protocol::upper::Nothing;
 
 /// Whether it has locks.
 pub(crate) const LOCKS: bool = Mutex::GROUP;
@@ -28,9 +48,9 @@ pub(crate) const LOCKS: bool = Mutex::GROUP;
 /// How many neighbours or members it has room for.
 pub(crate) const NEIGHBOURS_MAX: usize = 32;
 
-firmware::tell_node_bytes!(protocol::Node<Election, Mutex, NEIGHBOURS_MAX>);
+firmware::tell_node_bytes!(protocol::Node<Election, Mutex, NEIGHBOURS_MAX, Upper>);
 
 /// How its node comes up.
-pub(crate) fn start(page: Page, entropy: u64) -> Start<Election, Mutex> {
-    Start { page, election: Election::default(), mutex: Mutex::default(), entropy }
+pub(crate) fn start(page: Page, entropy: u64) -> Start<Election, Mutex, Upper> {
+    Start { page, election: Election::default(), mutex: Mutex::default(), upper: Upper::default(), entropy }
 }

@@ -1,5 +1,5 @@
 //! What a board does that contends for a lock with others: it rests, asks, counts one up on a counter that all share,
-//! keeps the lock a little longer, and gives it back; over and over.
+//! keeps the lock a little longer, and gives it back; so many rounds, and then it is done.
 //!
 //! It counts exactly once for every grant, and its log says so: whoever reads the logs of all boards can tell whether two
 //! ever held the lock at once, because then a count would be missing.
@@ -19,23 +19,37 @@ const HOLD: Span = Span::from_millis(60);
 const LEASE: Span = Span::from_secs(2);
 const _: () = assert!(LEASE.as_micros() <= Timing::LAN.lock_lease.as_micros(), "no lease is longer");
 
+/// How often a board counts before it is done.
+pub const ROUNDS: u8 = 6;
+
 /// A board that contends.
 #[derive(Clone, Copy, Debug)]
 pub struct Contender {
     dice: Dice,
+    /// How often it has yet to count.
+    left: u8,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    Resting { until: Instant },
+    Resting {
+        until: Instant,
+    },
     Waiting,
     /// It holds the lock and has to count.
-    Granted { fence: Fence },
+    Granted {
+        fence: Fence,
+    },
     /// It has asked the keeper of the counter to count.
-    Counting { fence: Fence },
-    Holding { until: Instant },
+    Counting {
+        fence: Fence,
+    },
+    Holding {
+        until: Instant,
+    },
     Leaving,
+    Done,
 }
 
 /// What it wants.
@@ -53,7 +67,7 @@ impl Contender {
     pub fn new(seed: u64, now: Instant) -> Self {
         let mut dice = Dice::new(seed);
         let state = State::Resting { until: now.after(rest(&mut dice)) };
-        Self { dice, state }
+        Self { dice, left: ROUNDS, state }
     }
 
     /// When it will want something; `None` while it waits for others.
@@ -62,7 +76,7 @@ impl Contender {
         match self.state {
             State::Resting { until } | State::Holding { until } => Some(until),
             State::Granted { .. } => Some(Instant::ZERO),
-            State::Waiting | State::Counting { .. } | State::Leaving => None,
+            State::Waiting | State::Counting { .. } | State::Leaving | State::Done => None,
         }
     }
 
@@ -84,7 +98,7 @@ impl Contender {
                 self.state = State::Leaving;
                 Some(Want::Lock(Command::Release { lock: LOCK }))
             }
-            State::Waiting | State::Counting { .. } | State::Leaving => None, // for others
+            State::Waiting | State::Counting { .. } | State::Leaving | State::Done => None, // nothing, or of others
         }
     }
 
@@ -93,6 +107,9 @@ impl Contender {
         match *notice {
             Notice::Acquired { fence, .. } if self.state == State::Waiting => self.state = State::Granted { fence },
             Notice::Acquired { .. } | Notice::Waiting { .. } | Notice::Expiring { .. } => {} // as before
+            Notice::Refused { .. } | Notice::Lost { .. } | Notice::Released { .. } if self.left == 0 => {
+                self.state = State::Done;
+            }
             Notice::Refused { .. } | Notice::Lost { .. } | Notice::Released { .. } => {
                 self.state = State::Resting { until: now.after(rest(&mut self.dice)) };
             }
@@ -102,6 +119,7 @@ impl Contender {
     /// The keeper of the counter has answered.
     pub fn counted(&mut self, now: Instant, under: Fence) {
         if self.state == (State::Counting { fence: under }) {
+            self.left = self.left.saturating_sub(1);
             self.state = State::Holding { until: now.after(HOLD) };
         }
     }
@@ -156,6 +174,21 @@ mod tests {
             contender.hear(at(LATE), &notice);
             assert!(matches!(contender.want(at(2 * LATE)), Some(Want::Lock(Command::Acquire { .. }))));
         }
+    }
+
+    #[test]
+    fn a_board_is_done_when_it_has_counted_often_enough() {
+        let mut contender = Contender::new(1, at(0));
+        for round in 1..=u32::from(ROUNDS) {
+            let now = at(round * LATE);
+            contender.want(now);
+            contender.hear(now, &GRANT);
+            assert_eq!(contender.want(now), Some(Want::Count(FENCE)), "round {round}");
+            contender.counted(now, FENCE);
+            contender.want(now.after(HOLD));
+            contender.hear(now, &Notice::Released { lock: LOCK });
+        }
+        assert_eq!(contender.due(), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use core::future::Future;
 use protocol::capacity::Capacity;
 use protocol::election;
 use protocol::mutex::Notice;
+use protocol::upper::Upper;
 
 /// What differs from board to board.
 pub trait Hardware {
@@ -51,7 +52,7 @@ impl<'a, H: Hardware, const LOCKS: bool> Desk<'a, H, LOCKS> {
     }
 }
 
-impl<H: Hardware, const LOCKS: bool> Board for Desk<'_, H, LOCKS> {
+impl<H: Hardware, U: Upper, const LOCKS: bool> Board<U> for Desk<'_, H, LOCKS> {
     fn feed(&mut self) {
         self.hardware.feed();
     }
@@ -101,7 +102,7 @@ impl<H: Hardware, const LOCKS: bool> Board for Desk<'_, H, LOCKS> {
         capacity
     }
 
-    async fn asked(&mut self) -> Asked {
+    async fn asked(&mut self) -> Asked<U::Command> {
         loop {
             if LOCKS && let Some(command) = self.latch.due() {
                 return Asked::Mutex(command);
@@ -175,9 +176,9 @@ mod tests {
         }
     }
 
-    /// A board that only elects.
-    fn desk<'a>(bench: Bench, page: &Page, lights: &'a Lights, asks: &'a Asks) -> Desk<'a, Bench, false> {
-        Desk::new(bench, page, lights, asks)
+    /// A board with nothing on top of its node, and with `LOCKS` or without.
+    fn desk<'a, const LOCKS: bool>(page: &Page, lights: &'a Lights, asks: &'a Asks) -> impl Board + use<'a, LOCKS> {
+        Desk::<_, LOCKS>::new(Bench, page, lights, asks)
     }
 
     const TERM: Term = Term { number: 3, by: NodeId(7) };
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn the_light_follows_what_the_node_becomes() {
         let (lights, asks) = (Lights::new(), Asks::new());
-        let mut board = desk(Bench, &Page::unprovisioned(&[1], 0), &lights, &asks);
+        let mut board = desk::<false>(&Page::unprovisioned(&[1], 0), &lights, &asks);
         let mut after = |report: Report<'_>| {
             board.tell(&report);
             lights.try_take()
@@ -203,16 +204,16 @@ mod tests {
         let (lights, asks) = (Lights::new(), Asks::new());
         let about = About { configured: Capacity::new(77), link_quality: 0, born: Instant::MIN };
         let page = Page::unprovisioned(&[1], 0);
-        let measured = block_on(desk(Bench, &page, &lights, &asks).measure(&about));
+        let measured = block_on(desk::<false>(&page, &lights, &asks).measure(&about));
         assert_eq!(measured, Some(Capacity::new(3_500)), "the supply is all it has");
         let page = Page { options: options::FACTORY, ..page };
-        assert_eq!(block_on(desk(Bench, &page, &lights, &asks).measure(&about)), Some(Capacity::new(77)));
+        assert_eq!(block_on(desk::<false>(&page, &lights, &asks).measure(&about)), Some(Capacity::new(77)));
     }
 
     #[test]
     fn a_press_asks_the_leader_to_yield() {
         let (lights, asks) = (Lights::new(), Asks::new());
-        let mut board = desk(Bench, &Page::unprovisioned(&[1], 0), &lights, &asks);
+        let mut board = desk::<false>(&Page::unprovisioned(&[1], 0), &lights, &asks);
         assert!(
             asks.try_send(Ask::Lock).is_ok() && poll_once(board.asked()).is_pending(),
             "there is no lock to ask for"
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn a_long_press_asks_for_the_lock_and_the_light_shows_who_has_it() {
         let (lights, asks) = (Lights::new(), Asks::new());
-        let mut board = Desk::<_, true>::new(Bench, &Page::unprovisioned(&[1], 0), &lights, &asks);
+        let mut board = desk::<true>(&Page::unprovisioned(&[1], 0), &lights, &asks);
         board.tell(&Report::Leading { term: TERM });
         assert_eq!(lights.try_take(), Some(Light::Leader));
         assert!(asks.try_send(Ask::Lock).is_ok());

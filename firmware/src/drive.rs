@@ -21,6 +21,7 @@ use protocol::mandate::Mode;
 use protocol::mutex::{self, Mutex};
 use protocol::node::{Boot, Halt, Input, Notice};
 use protocol::records::Records;
+use protocol::upper::{Nothing, Upper};
 use protocol::wire::{FRAME_MAX, Key};
 use protocol::{Config, Node, NodeId, Timing};
 
@@ -33,8 +34,8 @@ const STATUS_PERIOD: Duration = Duration::from_secs(10);
 
 const _: () = assert!(FRAME_MAX <= FRAME_BYTES_MAX, "every transport carries the protocol's frames");
 
-/// What a board lends to the loop, besides its network and its memory.
-pub trait Board {
+/// What a board lends to the loop, besides its network and its memory. `U` is what stands on top of its node.
+pub trait Board<U: Upper = Nothing> {
     /// The loop is alive. Called every [`FEED_PERIOD`] or more often.
     fn feed(&mut self);
 
@@ -56,19 +57,24 @@ pub trait Board {
     /// The lock says something. Not called on a board that only elects.
     fn tell_lock(&mut self, _notice: &mutex::Notice) {}
 
+    /// What stands on top of the node says something. Not called on a board where nothing does.
+    fn tell_upper(&mut self, _notice: &U::Notice) {}
+
     /// Waits until somebody asks something of the node. Dropping the future loses nothing that was asked.
-    fn asked(&mut self) -> impl Future<Output = Asked> {
+    fn asked(&mut self) -> impl Future<Output = Asked<U::Command>> {
         pending()
     }
 }
 
 /// What is asked of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Asked<C> {
     /// Of its election.
     Election(election::Command),
     /// Of its lock.
     Mutex(mutex::Command),
+    /// Of what stands on top of it.
+    Upper(C),
 }
 
 /// What a network's driver counted since the board started.
@@ -82,13 +88,15 @@ pub struct Driver {
 
 /// How a node comes up.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<E, M> {
+pub struct Start<E, M, U = Nothing> {
     /// What the board knows of itself.
     pub page: Page,
     /// The election it takes part in.
     pub election: E,
     /// Its locks.
     pub mutex: M,
+    /// What stands on top of it.
+    pub upper: U,
     /// Anything that differs from boot to boot: the page is the same at each.
     pub entropy: u64,
 }
@@ -121,14 +129,14 @@ impl Stop {
 }
 
 /// Runs a node with room for `N` neighbours until it cannot go on.
-pub async fn drive<E: Election, M: Mutex, const N: usize>(
-    start: Start<E, M>,
+pub async fn drive<E: Election, M: Mutex, const N: usize, U: Upper>(
+    start: Start<E, M, U>,
     transport: &mut impl Transport,
     keeper: &mut impl Keeper,
-    board: &mut impl Board,
+    board: &mut impl Board<U>,
 ) -> Stop {
     let page = start.page;
-    let mut node = match boot::<E, M, N>(start, keeper, board).await {
+    let mut node = match boot::<E, M, N, U>(start, keeper, board).await {
         Ok(node) => node,
         Err(error) => return tell_stop(Stop::Refused(error), board),
     };
@@ -151,6 +159,7 @@ pub async fn drive<E: Election, M: Mutex, const N: usize>(
             Either3::First(Heard { bytes, quality }) => node.handle(now(), Input::Frame { bytes, quality }),
             Either3::Second(Asked::Election(command)) => node.handle(now(), Input::Election(command)),
             Either3::Second(Asked::Mutex(command)) => node.handle(now(), Input::Mutex(command)),
+            Either3::Second(Asked::Upper(command)) => node.ask(now(), command),
             Either3::Third(()) => {} // what is due is found out below
         }
         // Looked at after frames too: a flood of them must not hide that time passes.
@@ -164,12 +173,12 @@ pub async fn drive<E: Election, M: Mutex, const N: usize>(
 }
 
 /// The node as it comes up with what it finds in its store.
-async fn boot<E: Election, M: Mutex, const N: usize>(
-    start: Start<E, M>,
+async fn boot<E: Election, M: Mutex, const N: usize, U: Upper>(
+    start: Start<E, M, U>,
     keeper: &mut impl Keeper,
-    board: &mut impl Board,
-) -> Result<Node<E, M, N>, ConfigError> {
-    let Start { page, election, mutex, entropy } = start;
+    board: &mut impl Board<U>,
+) -> Result<Node<E, M, N, U>, ConfigError> {
+    let Start { page, election, mutex, upper, entropy } = start;
     let config = Config {
         me: NodeId(page.id),
         key: Key::new(page.key.0),
@@ -185,8 +194,8 @@ async fn boot<E: Election, M: Mutex, const N: usize>(
     };
     board.tell(&Report::Starting { node: config.me, capacity: capacity(&page).get(), records: past });
     let seed = mix(&[page.seed, entropy, records.map_or(0, |kept| u64::from(kept.incarnation))]);
-    let node = Node::new(config, Boot { records, seed }, now(), election, mutex)?;
-    if !(E::GROUP || M::GROUP) || page.members == 0 {
+    let node = Node::with_upper(config, Boot { records, seed }, now(), election, mutex, upper)?;
+    if !(E::GROUP || M::GROUP || U::GROUP) || page.members == 0 {
         return Ok(node);
     }
     let mut members = [NodeId(0); SLOTS_MAX];
@@ -209,11 +218,11 @@ fn mix(numbers: &[u64]) -> u64 {
 }
 
 /// Stores, sends and tells until the node wants nothing more.
-async fn flush<E: Election, M: Mutex, const N: usize>(
-    node: &mut Node<E, M, N>,
+async fn flush<E: Election, M: Mutex, const N: usize, U: Upper>(
+    node: &mut Node<E, M, N, U>,
     transport: &mut impl Transport,
     keeper: &mut impl Keeper,
-    board: &mut impl Board,
+    board: &mut impl Board<U>,
 ) -> Result<(), Stop> {
     let mut buffer = [0; FRAME_MAX];
     loop {
@@ -222,6 +231,8 @@ async fn flush<E: Election, M: Mutex, const N: usize>(
             board.tell(&Report::Stored(records));
         } else if let Some(frame) = node.poll_transmit(now(), &mut buffer) {
             transport.broadcast(frame).await;
+        } else if let Some(notice) = node.poll_told() {
+            board.tell_upper(&notice);
         } else {
             match node.poll_notice() {
                 Some(Notice::Role(notice)) => {
@@ -238,15 +249,15 @@ async fn flush<E: Election, M: Mutex, const N: usize>(
     }
 }
 
-fn tell_stop(stop: Stop, board: &mut impl Board) -> Stop {
+fn tell_stop<U: Upper>(stop: Stop, board: &mut impl Board<U>) -> Stop {
     board.tell(&Report::Stopped(stop.reason()));
     stop
 }
 
-fn status<E: Election, M: Mutex, const N: usize>(
-    node: &Node<E, M, N>,
+fn status<E: Election, M: Mutex, const N: usize, U: Upper>(
+    node: &Node<E, M, N, U>,
     transport: &impl Transport,
-    board: &impl Board,
+    board: &impl Board<U>,
 ) -> Status {
     let (counted, driver) = (transport.counters(), board.driver());
     let unsendable = [counted.send_too_long, counted.send_no_link, counted.send_busy, counted.send_refused];
@@ -320,7 +331,7 @@ impl Duties {
     }
 
     /// Does what is due; whether a status is.
-    fn perform(&mut self, board: &mut impl Board) -> bool {
+    fn perform<U: Upper>(&mut self, board: &mut impl Board<U>) -> bool {
         let now = Instant::now();
         if self.feed_at <= now {
             board.feed();

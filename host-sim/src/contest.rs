@@ -55,6 +55,9 @@ pub(crate) struct Write {
     pub(crate) fence: Fence,
 }
 
+/// When an application turns to a lock next, and what names that turn.
+pub(crate) type Next = Option<(Micros, u32)>;
+
 /// What an application does when its turn has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
@@ -128,7 +131,7 @@ impl Contest {
     }
 
     /// The application begins anew with a lock: when its first turn is, and which.
-    pub(crate) fn begin(&mut self, place: u32, lock: u8, now: Micros) -> Option<(Micros, u32)> {
+    pub(crate) fn begin(&mut self, place: u32, lock: u8, now: Micros) -> Next {
         let desk = self.desk(place, lock);
         (desk.stage, desk.wants_since) = (Stage::Idle, None);
         self.think(place, lock, now)
@@ -141,20 +144,20 @@ impl Contest {
         desk.turn += 1;
     }
 
-    fn think(&mut self, place: u32, lock: u8, now: Micros) -> Option<(Micros, u32)> {
+    fn think(&mut self, place: u32, lock: u8, now: Micros) -> Next {
         let at = now + self.random.between(self.plan.think.0, self.plan.think.1);
         self.plan_turn(place, lock, at)
     }
 
     /// Plans the one turn that counts from now on.
-    fn plan_turn(&mut self, place: u32, lock: u8, at: Micros) -> Option<(Micros, u32)> {
+    fn plan_turn(&mut self, place: u32, lock: u8, at: Micros) -> Next {
         let desk = self.desk(place, lock);
         desk.turn = (desk.turn + 1) % (1 << TURN_BITS);
         desk.contends.then_some((at, desk.turn << 8 | u32::from(lock)))
     }
 
     /// A turn has come: what the application does, to which lock, and when it turns to it next.
-    pub(crate) fn turn(&mut self, place: u32, detail: u32, now: Micros) -> Option<(u8, Move, Option<(Micros, u32)>)> {
+    pub(crate) fn turn(&mut self, place: u32, detail: u32, now: Micros) -> Option<(u8, Move, Next)> {
         let (lock, turn) = ((detail & 0xFF) as u8, detail >> 8);
         let desk = *self.desk(place, lock);
         if desk.turn != turn {
@@ -198,7 +201,7 @@ impl Contest {
     }
 
     /// The application is told something: when it turns to the lock next, if that is news.
-    pub(crate) fn told(&mut self, place: u32, lock: u8, notice: Notice, now: Micros) -> Option<(Micros, u32)> {
+    pub(crate) fn told(&mut self, place: u32, lock: u8, notice: Notice, now: Micros) -> Next {
         let stage = self.desk(place, lock).stage;
         match (notice, stage) {
             (Notice::Acquired { fence, .. }, Stage::Idle | Stage::Asking) => {
@@ -250,5 +253,91 @@ impl Contest {
             }
         };
         (write, accepted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::Instant;
+    use protocol::clock::{Stamp, Term};
+
+    const THINK: Micros = 100;
+    const HOLD: Micros = 10_000;
+
+    fn contest(fencing: bool) -> Contest {
+        let plan = LockPlan {
+            mutex: "central".to_owned(),
+            names: vec!["a".to_owned(), "b".to_owned()],
+            contenders: vec![7],
+            think: (THINK, THINK),
+            hold: (HOLD, HOLD),
+            lease: (1_000, 1_000),
+            write: (5, 5),
+            trying: crate::random::Chance::NEVER,
+            cancel: crate::random::Chance::NEVER,
+            renew: crate::random::Chance::NEVER,
+            fencing,
+        };
+        Contest::new(&plan, 1, &[3, 7])
+    }
+
+    fn acquired(contest: &Contest) -> Notice {
+        Notice::Acquired { lock: contest.id(1), fence: fence(4), until: Instant::ZERO }
+    }
+
+    fn fence(count: u64) -> Fence {
+        Fence { term: Term::ZERO, count: Stamp(count) }
+    }
+
+    #[test]
+    fn an_application_thinks_asks_writes_and_gives_back() {
+        let mut contest = contest(true);
+        let (at, turn) = contest.begin(1, 1, 0).unwrap();
+        assert_eq!(at, THINK);
+        assert_eq!(contest.turn(1, turn, at), Some((1, Move::Ask { trying: false, lease: 1_000 }, None)));
+        contest.asks(1, 1, at);
+        assert!(contest.wanting().eq([(1, 1, at)]));
+        let (first, turn) = contest.told(1, 1, acquired(&contest), 200).unwrap();
+        assert_eq!(contest.wanting().count(), 0);
+        let (lock, mut action, mut next) = contest.turn(1, turn, first).unwrap();
+        assert_eq!((lock, action), (1, Move::Write));
+        assert_eq!(contest.turn(1, turn, first), None, "that turn is over");
+        while let Some((at, turn)) = next {
+            assert_eq!((action, at <= 200 + HOLD), (Move::Write, true));
+            (_, action, next) = contest.turn(1, turn, at).unwrap();
+        }
+        assert_eq!(action, Move::Release);
+        let again = contest.told(1, 1, Notice::Released { lock: contest.id(1) }, 300);
+        assert_eq!(again.map(|(at, _)| at), Some(300 + THINK));
+    }
+
+    #[test]
+    fn who_does_not_contend_has_no_turn() {
+        assert_eq!(contest(true).begin(0, 1, 0), None);
+    }
+
+    #[test]
+    fn a_refusal_nobody_asked_for_leaves_the_application_wanting() {
+        let mut contest = contest(true);
+        contest.asks(1, 0, 10);
+        let refused = |contest: &Contest, why| Notice::Refused { lock: contest.id(0), why };
+        contest.told(1, 0, refused(&contest, Refusal::Outside), 20);
+        contest.asks(1, 0, 30);
+        assert!(contest.wanting().eq([(1, 0, 10)]));
+        contest.told(1, 0, refused(&contest, Refusal::Cancelled), 40);
+        assert_eq!(contest.wanting().count(), 0);
+    }
+
+    #[test]
+    fn a_late_write_is_refused_by_a_thing_that_looks_at_fences_and_by_no_other() {
+        for fencing in [true, false] {
+            let mut contest = contest(fencing);
+            let (at, early) = contest.send(Write { lock: 0, fence: fence(4) }, 0);
+            let (_, late) = contest.send(Write { lock: 0, fence: fence(5) }, 0);
+            assert_eq!(at, 5);
+            assert!(contest.arrive(late).1);
+            assert_eq!(contest.arrive(early).1, !fencing);
+        }
     }
 }

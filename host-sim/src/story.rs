@@ -177,7 +177,9 @@ fn of_lock(node: u32, lock: u8, deed: Deed) -> Option<String> {
         Deed::Shared { other } => Some(format!("node {node} HOLDS LOCK {lock} WHILE node {other} DOES")),
         Deed::Lost => Some(format!("node {node} has lost lock {lock}")),
         Deed::Released => Some(format!("node {node} gives lock {lock} back")),
-        Deed::Wrote { accepted: false, .. } => Some(format!("a late write of node {node} under lock {lock} is refused")),
+        Deed::Wrote { accepted: false, .. } => {
+            Some(format!("a late write of node {node} under lock {lock} is refused"))
+        }
         Deed::Asks { .. }
         | Deed::Renews
         | Deed::Releases

@@ -212,7 +212,6 @@ fn number_and_node<S: Serializer>(term: &Term, serializer: S) -> Result<S::Ok, S
     serializer.collect_str(&format_args!("{}.{}", term.number, term.by.0))
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the serializer calls it so")]
 fn term_and_count<S: Serializer>(fence: &Fence, serializer: S) -> Result<S::Ok, S::Error> {
     let Fence { term, count } = fence;
     serializer.collect_str(&format_args!("{}.{}:{}", term.number, term.by.0, count.0))
@@ -302,7 +301,8 @@ fn digest(what: &What) -> (u64, u64, u64) {
 
 /// The same of what is done about a lock; the second word has room for another byte.
 fn deed_digest(deed: &Deed) -> (u64, u64, u64) {
-    let word = |fence: &Fence| mix(fence.count.0 ^ mix(u64::from(fence.term.number) << 32 | u64::from(fence.term.by.0)));
+    let word =
+        |fence: &Fence| mix(fence.count.0 ^ mix(u64::from(fence.term.number) << 32 | u64::from(fence.term.by.0)));
     match deed {
         Deed::Asks { trying } => (0, u64::from(*trying), 0),
         Deed::Renews => (1, 0, 0),
@@ -329,6 +329,7 @@ fn word_of(word: &str) -> u64 {
 mod tests {
     use super::*;
     use protocol::NodeId;
+    use protocol::clock::Stamp;
 
     const TERM: Term = Term { number: 3, by: NodeId(9) };
 
@@ -345,6 +346,16 @@ mod tests {
         let event = TraceEvent { at: 1_500, node: Some(4), what: What::Follows { leader: 9, term: TERM } };
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(line, r#"{"at":1500,"node":4,"event":"follows","leader":9,"term":"3.9"}"#);
+    }
+
+    #[test]
+    fn what_is_done_about_a_lock_is_one_line_too() {
+        let fence = Fence { term: TERM, count: Stamp(7) };
+        let what = What::Lock { lock: 1, deed: Deed::Wrote { fence, accepted: false } };
+        let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(4), what }).unwrap();
+        let expected =
+            r#"{"at":1500,"node":4,"event":"lock","lock":1,"deed":"wrote","fence":"3.9:7","accepted":false}"#;
+        assert_eq!(line, expected);
     }
 
     #[test]

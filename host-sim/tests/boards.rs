@@ -74,6 +74,11 @@ fn a_provisioned_page_is_what_a_board_reads() {
     assert_eq!((page.id, page.channel, page.pan), (7, 15, 0xbeef));
     assert_eq!(page.key, Secret::of_group("barn"));
     assert_eq!(page.options, options::FACTORY | options::MEASURED);
+    let arguments = ["provision", "nrf52840-dk", "--id", "2", "--members", "5", "--quorum"];
+    assert_eq!(conclave(&[&arguments[..], &["--output", output]].concat()).status.code(), Some(0));
+    let page = self::page(&written(folder.path(), "nrf52840-dk", "config"));
+    assert_eq!((page.id, page.members), (2, 5));
+    assert_eq!(page.options, options::FACTORY | options::MEASURED | options::QUORUM);
 }
 
 #[test]
@@ -113,12 +118,14 @@ fn an_access_point_and_the_blobs_go_beside_the_image_and_into_a_file_for_the_dri
 
 #[test]
 fn bad_input_is_one_sentence_and_exit_code_2() {
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["pico-w", "--id", "1", "--wifi", "home"], "no drive"),
         (&["nrf52840-dk", "--id", "1", "--wifi", "home"], "nrf52840-dk has no Wi-Fi"),
         (&["nrf52840-dk", "--id", "1", "--key", "xyz"], "a key has 32 hexadecimal digits"),
         (&["nrf52840-dk", "--id", "1", "--pan", "ffff"], "a PAN id is from 1 to fffe"),
         (&["nrf52840-dk", "--id", "1", "--channel", "10"], "10 is not in 11..=26"),
+        (&["nrf52840-dk", "--id", "5", "--members", "5"], "of 5 members the last is node 4, so node 5 is none"),
+        (&["nrf52840-dk", "--id", "1", "--quorum"], "--members"),
         (&["pico-w", "--id", "1", "--wifi", "", "--output", "/nowhere"], "an access point's name has 1 to 32 bytes"),
         (&["pico-w", "--id", "1", "--wifi-firmware", "/nowhere", "--output", "/nowhere"], "43439A0.bin"),
     ];

@@ -11,11 +11,15 @@ mod bench;
 #[path = "swarm/command_line.rs"]
 mod command_line;
 
-use bench::{assert_nothing_found, incarnation, lives, past, run, run_with, scenario, simulated_leader, terms};
+use bench::{
+    assert_nothing_found, incarnation, lives, past, run, run_contending, run_with, scenario, simulated_leader, terms,
+};
+use firmware::contend::ROUNDS;
 use firmware::page::options;
 use firmware::report::{Past, Report as Line};
-use host_sim::swarm::{Entry, NodeReport, Rack, wrap};
+use host_sim::swarm::{Count, Entry, NodeReport, Rack, lock_scenario, wrap};
 use protocol::election::AnyElection;
+use protocol::mutex::AnyMutex;
 
 /// The longest that electing may take, by the boards' own clocks.
 const ELECTION_US_MAX: u64 = 5_000_000;
@@ -67,6 +71,20 @@ fn with_every_election_boards_elect_whom_simulated_nodes_do_and_replace_it() {
         assert_nothing_found(&report);
         assert!(report.leader_is_best, "{election}");
         assert_eq!(report.leader, simulated_leader(&scenario), "{election}");
+    }
+}
+
+#[test]
+fn with_every_lock_boards_count_once_for_every_grant_though_one_loses_its_power() {
+    let scenario = lock_scenario(4);
+    for mutex in AnyMutex::NAMES {
+        let Some(report) = run_contending(&scenario, mutex) else { return };
+        assert_nothing_found(&report);
+        let Count { grants, cut_short, total, outdated } = report.count.unwrap();
+        println!("{mutex}: {grants} grants, {cut_short} cut short, counted {total}");
+        assert_eq!((cut_short <= 1, outdated), (true, 0), "{mutex}");
+        assert!(total == grants || total + cut_short == grants, "{mutex}: {grants} grants, {total} counts");
+        assert!(grants >= 4 * u32::from(ROUNDS), "{mutex}: {grants} grants of four boards");
     }
 }
 

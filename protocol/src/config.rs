@@ -209,6 +209,8 @@ pub enum ConfigError {
     LargeGroup,
     /// The node is not in its own group.
     NotAMember,
+    /// Two voting sets of the group have no member in common.
+    VotingSets,
 }
 
 impl core::fmt::Display for ConfigError {
@@ -223,6 +225,7 @@ impl core::fmt::Display for ConfigError {
             Self::NoHops => "hops must be at least 1",
             Self::LargeGroup => "the group has more members than the node has room for",
             Self::NotAMember => "the node must be a member of its own group",
+            Self::VotingSets => "every two voting sets of the group must have a member in common",
         })
     }
 }

@@ -3,7 +3,7 @@
 use crate::application::{diffusing, tokens};
 use crate::termination::{dijkstra_scholten, wave};
 use crate::wire::{Key, Kind, Message, Stage, open};
-use crate::{clock_sync, election, mutex, snapshot};
+use crate::{clock_sync, counter, election, mutex, snapshot};
 
 /// What a frame of this group says.
 #[must_use]
@@ -18,7 +18,8 @@ pub fn describe(key: &Key, frame: &[u8]) -> Option<&'static str> {
             .or_else(|| word::<snapshot::Message>(kind, body))
             .or_else(|| word::<wave::Message>(kind, body))
             .or_else(|| word::<dijkstra_scholten::Message>(kind, body))
-            .or_else(|| word::<clock_sync::Message>(kind, body)),
+            .or_else(|| word::<clock_sync::Message>(kind, body))
+            .or_else(|| word::<counter::Message>(kind, body)),
         Stage::Neighbours | Stage::Link | Stage::Detector | Stage::Mandate => Some(kind.name()),
     }
 }

@@ -38,6 +38,7 @@ pub mod capacity;
 pub mod clock;
 pub mod clock_sync;
 pub mod config;
+pub mod counter;
 pub mod describe;
 pub mod detector;
 pub mod dice;

@@ -9,9 +9,12 @@
 //!
 //! # Limits
 //! [`QUEUE_MAX`] messages wait at a time, [`RELAYS_MAX`] of other nodes. A near message that finds no room, or whose
-//! room a letter needs, is dropped: it was no promise. A letter that finds none stops the node if it was one. So that
-//! answers find room, a node takes no letter in while there is room for fewer than [`ANSWERS_MAX`] of its own: the
-//! writer gets no receipt and comes again.
+//! room a letter needs, is dropped: it was no promise. So that answers find room, a node takes no letter in while there is
+//! room for fewer than [`ANSWERS_MAX`] of its own: the writer gets no receipt and comes again. Nodes that all wait for
+//! each other's receipts like this would wait for ever; so one whose letters stay unanswered for [`STUCK_ROUNDS`] takes
+//! letters in all the same. If there is no room at all then, whoever has left a letter unanswered for longest is given up
+//! for it; where that is nobody, whoever the new letter is for. Only a letter to a neighbour that finds no room stops the
+//! node: of neighbours nobody else tells who was given up.
 //!
 //! A letter is given up after some rounds, or when its reader is suspected to be down ([`Link::forget`]): a letter to
 //! somebody who is gone must not fill the queue. Whoever wrote it is told who was given up, not what was lost.
@@ -21,6 +24,7 @@ use crate::clock::Stamp;
 use crate::config::{Moment, Timing};
 use crate::dice::within;
 use crate::group::{NodeId, NodeSet, RosterView};
+use crate::mutex::LOCKS_MAX;
 use crate::time::{Instant, Span, sooner};
 use crate::wire::{Delivery, FRAME_MAX, Kind, Letter, Message, NEIGHBOURS_MAX, Packet, Path, To, Writer, encode};
 use heapless::Vec;
@@ -32,10 +36,15 @@ mod relay;
 pub use relay::RELAYS_MAX;
 
 /// How many own messages wait at a time.
-pub const QUEUE_MAX: usize = 10;
+pub const QUEUE_MAX: usize = 14;
 /// How many letters a node may write because it took one in.
 pub const ANSWERS_MAX: usize = 4;
-const _: () = assert!(ANSWERS_MAX < QUEUE_MAX, "a node that waits for nobody must take letters in");
+/// How many letters a node may write although there is no room for answers: whoever has a lock may always give it back, and
+/// asks for no other before there is room.
+pub const RELEASES_MAX: usize = LOCKS_MAX;
+/// How many letters may wait where one more is taken in.
+pub const WAITING_MAX: usize = QUEUE_MAX - ANSWERS_MAX - RELEASES_MAX;
+const _: () = assert!(WAITING_MAX > 0, "a node that waits for nobody must take letters in");
 /// How many receipts wait.
 const RECEIPTS_MAX: usize = 4;
 /// The longest message that can be a letter: a frame less the longest envelope.
@@ -44,6 +53,9 @@ pub const LETTER_MAX: usize = FRAME_MAX - 64;
 const NEAR_ROUNDS: u8 = 6;
 /// How often a letter to a member of the group is tried: it is for the detector to give up first.
 const MEMBER_ROUNDS: u8 = 10;
+/// After how many rounds without a receipt a node thinks that others may be waiting for it as it waits for them.
+const STUCK_ROUNDS: u8 = 4;
+const _: () = assert!(STUCK_ROUNDS < MEMBER_ROUNDS, "it must try that before it gives anybody up");
 /// How often the pause between two attempts doubles.
 const DOUBLINGS_MAX: u8 = 5;
 
@@ -178,11 +190,28 @@ impl<P: Message> Link<P> {
                 (now, Some(Post { number: self.number, stamp, unsent: to, rounds: 0, attempts: 0 }))
             }
         };
-        if letter.is_some() && self.queue.is_full() {
-            let no_promise = self.queue.iter().position(|old| old.letter.is_none()).ok_or(Full)?;
-            self.queue.remove(no_promise);
+        if delivery == Delivery::Reliable && self.queue.is_full() && !self.make_room() {
+            if scope != Scope::Group {
+                return Err(Full);
+            }
+            self.lost = self.lost.with(to);
+            return Ok(());
         }
         self.queue.push(Posted { message, scope, to, due, letter }).map_err(|_| Full)
+    }
+
+    /// Takes out what was no promise, or what was tried in vain for longest. Whether there is room now.
+    fn make_room(&mut self) -> bool {
+        let no_promise = |old: &Posted<P>| old.message.delivery() != Delivery::Reliable;
+        let hopeless = |old: &&Posted<P>| old.scope == Scope::Group && old.rounds() >= STUCK_ROUNDS;
+        let most = self.queue.iter().filter(hopeless).map(Posted::rounds).max();
+        let in_vain = |old: &Posted<P>| old.scope == Scope::Group && Some(old.rounds()) == most;
+        let at = self.queue.iter().position(no_promise).or_else(|| self.queue.iter().position(in_vain));
+        let Some(Posted { message, to, .. }) = at.map(|at| self.queue.remove(at)) else { return false };
+        if message.delivery() == Delivery::Reliable {
+            self.lost = self.lost.with(to);
+        }
+        true
     }
 
     /// Takes out what a newer message makes pointless.
@@ -254,7 +283,14 @@ impl<P: Message> Link<P> {
     /// Whether there is room for the answers to one more letter.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.letters() <= QUEUE_MAX - ANSWERS_MAX
+        self.letters() <= WAITING_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
+    }
+
+    /// Whether a letter that nobody waits for would leave room for answers. Nodes that fill their queues unasked take no
+    /// more letters in, and when all do nobody is ever answered.
+    #[must_use]
+    pub fn may_speak(&self) -> bool {
+        self.letters() < WAITING_MAX
     }
 
     /// How many own letters wait to be acknowledged.
@@ -370,6 +406,11 @@ impl<P> Posted<P> {
             }
         }
         self.to = self.to.without(set);
+    }
+
+    /// How many rounds it was tried.
+    fn rounds(&self) -> u8 {
+        self.letter.map_or(0, |post| post.rounds)
     }
 
     /// Whether its time will come: a letter that was not sent in this round waits for another letter instead.

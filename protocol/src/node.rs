@@ -180,6 +180,9 @@ impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
         if self.neighbours.group().slot_of(self.config.me).is_none() {
             return Err(ConfigError::NotAMember);
         }
+        if !self.mutex.suits(self.neighbours.group().all()) {
+            return Err(ConfigError::VotingSets);
+        }
         self.mandate = Mandate::in_group(self.config.mode, self.neighbours.group().all());
         // Sets of members travel: nodes with different lists must not understand each other.
         self.config.key = self.config.key.for_group(members);
@@ -285,7 +288,8 @@ impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
             return None;
         }
         let mandate = if Self::GROUPED { self.mandate.deadline() } else { None };
-        let stages = sooner(self.election.deadline(), sooner(mandate, self.mutex.deadline()));
+        let mutex = if self.link.may_speak() { self.mutex.deadline() } else { None };
+        let stages = sooner(self.election.deadline(), sooner(mandate, mutex));
         let stages = sooner(stages, self.upper.deadline());
         let stages = sooner(stages, self.is_member().then(|| self.detector.deadline()));
         let near = if self.uses(Scope::Neighbours) { self.neighbours.deadline() } else { None };

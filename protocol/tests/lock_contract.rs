@@ -25,15 +25,6 @@ fn refused(notices: &[Notice]) -> Vec<Refusal> {
         .collect()
 }
 
-/// Lets time pass until a node is told something like this, a minute at most.
-fn await_notice(locks: &mut Locks<AnyMutex>, index: usize, wanted: impl Fn(&Notice) -> bool) {
-    let end = locks.net.now.after(Span::from_secs(60));
-    while !locks.told(index).iter().any(&wanted) {
-        assert!(locks.net.now < end, "node {index} was told but {:?}", locks.told(index));
-        locks.run(Span::from_millis(5));
-    }
-}
-
 #[test]
 fn every_lock_has_a_name_by_which_it_is_found() {
     for name in AnyMutex::NAMES {
@@ -92,7 +83,11 @@ fn one_that_only_tries_is_refused_while_another_holds_the_lock_and_granted_it_wh
         locks.await_holder(0, DOOR);
         for index in [1, 2] {
             locks.try_(index, DOOR);
-            await_notice(locks, index, |notice| matches!(notice, Notice::Refused { why: Refusal::Busy, .. }));
+            for _ in 0..4 {
+                locks.renew(0, DOOR);
+                locks.run(LEASE.share(1, 4));
+            }
+            assert_eq!(refused(&locks.told(index)), [Refusal::Busy], "node {index}");
         }
         assert_eq!(locks.holder(DOOR), Some(0));
         locks.release(0, DOOR);
@@ -140,7 +135,7 @@ fn a_request_that_is_taken_back_at_once_leaves_the_lock_free() {
         locks.acquire(1, DOOR);
         locks.await_holder(1, DOOR);
         assert_eq!(refused(&locks.told(0)), [Refusal::Cancelled]);
-        assert_eq!(locks.told(0).len(), 1, "{:?}", locks.told(0));
+        assert!(!locks.told(0).iter().any(|notice| matches!(notice, Notice::Acquired { .. })));
     });
 }
 
@@ -150,7 +145,10 @@ fn whoever_waits_is_told_so() {
         locks.acquire(0, DOOR);
         locks.await_holder(0, DOOR);
         locks.acquire(1, DOOR);
-        locks.run(Span::from_secs(1));
+        for _ in 0..4 {
+            locks.renew(0, DOOR);
+            locks.run(LEASE.share(1, 2)); // soon enough to tell a long wait from a failure
+        }
         assert!(locks.told(1).iter().any(|notice| matches!(notice, Notice::Waiting { .. })), "{:?}", locks.told(1));
     });
 }
@@ -183,7 +181,8 @@ fn a_holder_that_does_nothing_is_warned_and_loses_the_lock_to_the_next() {
         locks.acquire(1, DOOR);
         locks.await_holder(1, DOOR);
         assert!(locks.fence(DOOR) > fence);
-        let told = locks.told(0);
+        let mut told = locks.told(0);
+        told.retain(|notice| !matches!(notice, Notice::Waiting { .. }));
         assert!(
             matches!(told[..], [Notice::Acquired { .. }, Notice::Expiring { .. }, Notice::Lost { .. }]),
             "{told:?}"
@@ -245,7 +244,10 @@ fn fences_grow_when_the_leader_starts_anew_and_when_all_do() {
         locks.acquire(1, DOOR);
         locks.run(Span::from_millis(100));
         locks.net.crash(2);
-        locks.run(Span::from_secs(10));
+        let start = locks.net.now;
+        while locks.holder(DOOR) != Some(1) && locks.net.now.since(start) < Span::from_secs(10) {
+            locks.run(Span::from_millis(10)); // some need no leader, and are granted meanwhile
+        }
         locks.net.boot(2);
         if locks.holder(DOOR) != Some(1) {
             locks.await_holder(1, DOOR);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::locks::{DOOR, LEASE, Locks};
-use common::{HOP, lossy};
+use common::{HOP, line, lossy};
 use protocol::config::granted;
 use protocol::election;
 use protocol::mutex::{Central, Command, LockId, Notice, Refusal};
@@ -330,4 +330,19 @@ fn m1_with_frames_lost_everybody_gets_the_lock_in_the_end() {
             }
         }
     }
+}
+
+#[test]
+fn mc3_over_several_hops_it_takes_no_more_letters_only_longer() {
+    let mut locks = Locks::linked(5, Kind::Central, Central::default(), line);
+    locks.acquire(0, DOOR);
+    let took = locks.await_holder(0, DOOR);
+    assert!(took >= HOP.times(8), "four hops there and four back: {took:?}");
+    locks.acquire(2, DOOR);
+    locks.run(millis(200));
+    locks.release(0, DOOR);
+    locks.await_holder(2, DOOR);
+    locks.release(2, DOOR);
+    locks.run(millis(200));
+    assert_eq!(locks.letters(), 3 + 4);
 }

@@ -113,7 +113,7 @@ pub async fn run(spawner: Spawner, chip: Chip, lamp: PinLamp, button: PinButton)
     };
     let mut board = Desk::<_, LOCKS>::new(Nrf::new(chip.saadc, chip.wdt), &page, &LIGHTS, &ASKS);
     let start = chosen::start(page, random.blocking_next_u64());
-    drive::<_, _, NEIGHBOURS_MAX>(start, &mut Port(&QUEUES), &mut keeper, &mut board).await;
+    drive::<_, _, NEIGHBOURS_MAX, _>(start, &mut Port(&QUEUES), &mut keeper, &mut board).await;
     chip::rest().await
 }
 

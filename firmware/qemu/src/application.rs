@@ -1,23 +1,28 @@
 //! The node of this board: the shared loop, with this board's watchdog, faults and driver.
 
-use crate::chosen::{self, NEIGHBOURS_MAX};
+use crate::chosen::{self, NEIGHBOURS_MAX, Upper};
+use crate::conduct::Conduct;
 use crate::fault;
 use crate::lan9118;
 use crate::retained::Retained;
 use crate::watchdog::Watchdog;
+use core::future::Future;
 use embassy_time::Instant;
-use firmware::drive::{Board, Driver, drive};
+use firmware::drive::{Asked, Board, Driver, drive};
 use firmware::page::{Page, options};
 use firmware::report::Report;
 use firmware::store::Store;
 use firmware::transport::udp::Udp;
+use protocol::Algorithm;
+use protocol::mutex::Notice;
 
 struct Mps2 {
     watchdog: Watchdog,
     options: u32,
+    conduct: Conduct,
 }
 
-impl Board for Mps2 {
+impl Board<Upper> for Mps2 {
     fn feed(&mut self) {
         self.watchdog.feed();
     }
@@ -41,13 +46,25 @@ impl Board for Mps2 {
     fn tell(&mut self, report: &Report<'_>) {
         report.log();
     }
+
+    fn tell_lock(&mut self, notice: &Notice) {
+        self.conduct.tell_lock(notice);
+    }
+
+    fn tell_upper(&mut self, notice: &<Upper as Algorithm>::Notice) {
+        self.conduct.tell_upper(notice);
+    }
+
+    fn asked(&mut self) -> impl Future<Output = Asked<<Upper as Algorithm>::Command>> {
+        self.conduct.asked()
+    }
 }
 
 /// Runs the node; when it cannot go on, the board starts over.
 pub(crate) async fn run(page: Page, mut transport: Udp<'static>, mut store: Store<Retained>, watchdog: Watchdog) -> ! {
-    let mut board = Mps2 { watchdog, options: page.options };
+    let mut board = Mps2 { watchdog, options: page.options, conduct: Conduct::new(&page) };
     // The emulated processor has no source of randomness; when it came this far differs by some microseconds.
     let start = chosen::start(page, Instant::now().as_ticks());
-    drive::<_, _, NEIGHBOURS_MAX>(start, &mut transport, &mut store, &mut board).await;
+    drive::<_, _, NEIGHBOURS_MAX, _>(start, &mut transport, &mut store, &mut board).await;
     fault::halt()
 }

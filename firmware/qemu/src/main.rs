@@ -10,6 +10,9 @@
 mod application;
 #[path = "../../boards/chosen.rs"]
 mod chosen;
+#[cfg_attr(app = "counter", path = "conduct/contend.rs")]
+#[cfg_attr(app = "none", path = "conduct/idle.rs")]
+mod conduct;
 mod executor;
 mod fault;
 mod lan9118;

@@ -83,7 +83,7 @@ impl Board {
         };
         let mut board = Desk::<_, LOCKS>::new(hardware, &page, &LIGHTS, &ASKS);
         let start = chosen::start(page, RoscRng.next_u64());
-        drive::<_, _, NEIGHBOURS_MAX>(start, &mut transport, &mut keeper, &mut board).await;
+        drive::<_, _, NEIGHBOURS_MAX, _>(start, &mut transport, &mut keeper, &mut board).await;
         chip::rest().await
     }
 }

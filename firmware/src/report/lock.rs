@@ -44,6 +44,22 @@ pub enum LockReport {
         /// Which.
         lock: LockId,
     },
+    /// What the lock protects has counted one up for it.
+    Counted {
+        /// Which lock.
+        lock: LockId,
+        /// Under this fence.
+        fence: Fence,
+        /// What the counter says now.
+        total: u32,
+    },
+    /// What the lock protects has refused it: a later holder was there.
+    Outdated {
+        /// Which lock.
+        lock: LockId,
+        /// Under this fence.
+        fence: Fence,
+    },
 }
 
 impl LockReport {
@@ -80,6 +96,25 @@ impl LockReport {
             Self::Expiring { lock } => defmt::info!("expiring: lock {=u32}", lock.number()),
             Self::Lost { lock } => defmt::warn!("lost: lock {=u32}", lock.number()),
             Self::Released { lock } => defmt::info!("released: lock {=u32}", lock.number()),
+            Self::Counted { lock, fence: Fence { term: Term { number, by }, count }, total } => {
+                defmt::info!(
+                    "counted: lock {=u32}, fence {=u32} by node {=u32}, count {=u64}, total {=u32}",
+                    lock.number(),
+                    number,
+                    by.0,
+                    count.0,
+                    total
+                );
+            }
+            Self::Outdated { lock, fence: Fence { term: Term { number, by }, count } } => {
+                defmt::warn!(
+                    "outdated: lock {=u32}, fence {=u32} by node {=u32}, count {=u64}",
+                    lock.number(),
+                    number,
+                    by.0,
+                    count.0
+                );
+            }
         }
     }
 
@@ -90,8 +125,16 @@ impl LockReport {
         match word {
             "holding" => {
                 let [lock, number, by, count] = numbers(rest)?;
-                let fence = Fence { term: term(number, by)?, count: Stamp(count) };
-                Some(Self::Holding { lock: LockId::from_number(small(lock)?), fence })
+                Some(Self::Holding { lock: LockId::from_number(small(lock)?), fence: fence(number, by, count)? })
+            }
+            "counted" => {
+                let [lock, number, by, count, total] = numbers(rest)?;
+                let (lock, total) = (LockId::from_number(small(lock)?), small(total)?);
+                Some(Self::Counted { lock, fence: fence(number, by, count)?, total })
+            }
+            "outdated" => {
+                let [lock, number, by, count] = numbers(rest)?;
+                Some(Self::Outdated { lock: LockId::from_number(small(lock)?), fence: fence(number, by, count)? })
             }
             "waiting" => {
                 let [lock, ahead] = numbers(rest)?;
@@ -122,8 +165,20 @@ impl fmt::Display for LockReport {
             Self::Expiring { lock } => write!(f, "expiring: lock {}", lock.number()),
             Self::Lost { lock } => write!(f, "lost: lock {}", lock.number()),
             Self::Released { lock } => write!(f, "released: lock {}", lock.number()),
+            Self::Counted { lock, fence: Fence { term: Term { number, by }, count }, total } => {
+                let (lock, by, count) = (lock.number(), by.0, count.0);
+                write!(f, "counted: lock {lock}, fence {number} by node {by}, count {count}, total {total}")
+            }
+            Self::Outdated { lock, fence: Fence { term: Term { number, by }, count } } => {
+                let (lock, by, count) = (lock.number(), by.0, count.0);
+                write!(f, "outdated: lock {lock}, fence {number} by node {by}, count {count}")
+            }
         }
     }
+}
+
+fn fence(number: u64, by: u64, count: u64) -> Option<Fence> {
+    Some(Fence { term: term(number, by)?, count: Stamp(count) })
 }
 
 fn lock(number: &str) -> Option<LockId> {
@@ -147,6 +202,8 @@ mod tests {
             LockReport::Expiring { lock: DOOR },
             LockReport::Lost { lock: DOOR },
             LockReport::Released { lock: DOOR },
+            LockReport::Counted { lock: DOOR, fence, total: 12 },
+            LockReport::Outdated { lock: DOOR, fence },
         ];
         let refused = Refusal::ALL.map(|why| LockReport::Refused { lock: DOOR, why });
         for report in reports.into_iter().chain(refused) {

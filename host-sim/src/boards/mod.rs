@@ -129,9 +129,10 @@ impl Board {
     /// # Errors
     /// A sentence with the names there are, the nearest first.
     pub fn by_name(name: &str) -> Result<&'static Self, String> {
-        BOARDS.iter().find(|board| board.name == name).ok_or_else(|| {
-            parts::unknown("board", name, &BOARDS.map(|board| board.name))
-        })
+        BOARDS
+            .iter()
+            .find(|board| board.name == name)
+            .ok_or_else(|| parts::unknown("board", name, &BOARDS.map(|board| board.name)))
     }
 
     /// What its memory map says.

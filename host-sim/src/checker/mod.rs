@@ -21,9 +21,9 @@ pub use settled::{Settled, SettledNode, Wanting};
 
 use crate::queue::Micros;
 use crate::scenario::Expect;
-use crate::trace::{Observer, TraceEvent};
 #[cfg(test)]
 use crate::trace::{Deed, What};
+use crate::trace::{Observer, TraceEvent};
 #[cfg(test)]
 use protocol::clock::{Stamp, Term};
 #[cfg(test)]
@@ -105,7 +105,8 @@ impl Checkers {
     }
 
     fn note(&mut self, at: Micros, checker: &'static str, text: String) {
-        let watches = self.of_locks.as_ref().is_none_or(|chosen| !OF_LOCKS.contains(&checker) || chosen.contains(&checker));
+        let watches =
+            self.of_locks.as_ref().is_none_or(|chosen| !OF_LOCKS.contains(&checker) || chosen.contains(&checker));
         if watches && self.findings.len() < FINDINGS_MAX {
             self.findings.push(Finding { at, checker, text });
         }

@@ -44,7 +44,9 @@ impl History {
         };
         if let Some(last) = self.last.filter(|&last| grant < last) {
             let later = self.grants[last].0;
-            return Some(format!("a write of node {node} under lock {lock} comes through after one of node {later}, which had it later"));
+            return Some(format!(
+                "a write of node {node} under lock {lock} comes through after one of node {later}, which had it later"
+            ));
         }
         self.last = Some(grant);
         None

@@ -45,7 +45,7 @@ enum What {
     /// and a frame takes a millisecond. All are worth the same, so the highest name leads and is the
     /// coordinator where there is one; it does not ask itself. A lock is held for 20 ms.
     ///
-    /// uncontended        every other node in turn asks, holds and gives back: the mean over all
+    /// uncontended        every other node in turn asks, holds and gives back, three seconds apart
     /// contended          all of them ask at the same moment
     /// holder-crash       all of them ask again and again; one crashes while it holds the lock
     /// coordinator-crash  the same, and the leader crashes
@@ -59,7 +59,7 @@ enum What {
     /// A message to several members counts once for each. Receipts and whatever is sent again count
     /// apart, and so do courtesies: what tells somebody that others come first, which textbooks leave
     /// out. The delay is from asking to getting the lock, the sync delay from one that gives it back to
-    /// the next that waits; both are in message times of a millisecond. In JSON, max_wait is in
+    /// the next that waits; both are in message times of a millisecond. Times in JSON are in
     /// microseconds.
     #[command(verbatim_doc_comment, after_help = MUTEX_EXAMPLES)]
     Mutexes(Asked),

@@ -1,7 +1,7 @@
 //! `conclave firmware`: builds the image of a board.
 
-use clap::Args;
 use super::PartsArgs;
+use clap::Args;
 use host_sim::boards::{BOARDS, Board, Flashing, Parts, inspect};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::PartsArgs;
 use clap::Args;
-use host_sim::boards::{Board, Parts};
 use host_sim::boards::tools::{self, Way};
+use host_sim::boards::{Board, Parts};
 use std::process::ExitCode;
 
 /// What `conclave flash-board` is given.

@@ -17,6 +17,9 @@ const WIFI_KEY: &str = "CONCLAVE_WIFI_KEY";
 /// The blobs, as the project that maintains the driver calls them.
 const BLOBS: [&str; 3] = ["43439A0.bin", "43439A0_clm.bin", "nvram_rp2040.bin"];
 
+/// How many members a board has room for.
+const MEMBERS_MAX: u8 = 32;
+
 /// What `conclave provision` is given.
 #[derive(Args)]
 pub(crate) struct ProvisionArgs {
@@ -41,6 +44,12 @@ pub(crate) struct ProvisionArgs {
     /// It has run before: where it finds no records, it has lost them.
     #[arg(long)]
     used: bool,
+    /// How many members its group has: nodes 0 to one less than this. Locks need it, and elections other than wireless.
+    #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=i64::from(MEMBERS_MAX)))]
+    members: u8,
+    /// A leader needs a majority of the group.
+    #[arg(long, requires = "members")]
+    quorum: bool,
     /// Over how many hops the link carries.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     hops: u8,
@@ -87,6 +96,14 @@ fn pieces(args: &ProvisionArgs, wifi_key: &str) -> Result<Vec<Piece>, String> {
         let region = layout.region(name).cloned();
         region.ok_or_else(|| format!("the memory map of {} has no room for this", args.board.name))
     };
+    if args.members > 0 && args.id >= args.members.into() {
+        return Err(format!(
+            "of {} members the last is node {}, so node {} is none",
+            args.members,
+            args.members - 1,
+            args.id
+        ));
+    }
     let has_wifi = args.board.network == Network::Wifi;
     if !has_wifi && (args.wifi.is_some() || args.wifi_firmware.is_some()) {
         return Err(format!("{} has no Wi-Fi", args.board.name));
@@ -119,6 +136,7 @@ fn page(args: &ProvisionArgs) -> Page {
         (options::NEVER_LEADS, args.never_leads),
         (options::LAN, args.board.network != Network::Radio),
         (options::MEASURED, args.capacity.is_none()),
+        (options::QUORUM, args.quorum),
     ] {
         bits |= if on { option } else { 0 };
     }
@@ -132,6 +150,7 @@ fn page(args: &ProvisionArgs) -> Page {
         hops: args.hops,
         channel: args.channel,
         pan: args.pan,
+        members: args.members,
         ..Page::unprovisioned(&[], 0)
     }
 }

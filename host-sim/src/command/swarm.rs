@@ -3,8 +3,9 @@
 use clap::Args;
 use host_sim::boards::Parts;
 use host_sim::story::Story;
-use host_sim::swarm::{self, Image, NODES_MAX, Options, Report, SwarmError, setup};
+use host_sim::swarm::{self, Count, Image, NODES_MAX, Options, Report, SwarmError, setup};
 use host_sim::{Scenario, TraceEvent};
+use protocol::mandate::Mode;
 use protocol::wire::Kind;
 use std::io::Write;
 use std::path::PathBuf;
@@ -29,6 +30,9 @@ pub(crate) struct SwarmArgs {
     /// Elect by this algorithm: an image is built that links it and no other.
     #[arg(long, value_name = "NAME")]
     election: Option<String>,
+    /// Have the boards contend for a lock of this algorithm, and count under it.
+    #[arg(long, value_name = "NAME")]
+    mutex: Option<String>,
     /// The seed of capacities, places, losses and chance.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -69,6 +73,7 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
     let interrupted = super::interrupts().map_err(|error| bad(&error))?;
     let mut scenario = match &args.scenario {
         Some(file) => Scenario::load(file).map_err(|error| bad(&error))?,
+        None if args.mutex.is_some() => swarm::lock_scenario(args.nodes),
         None => swarm::default_scenario(args.nodes),
     };
     if let Some(name) = &args.election {
@@ -78,7 +83,10 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
         return Err(Failure::Bad("nodes on this desktop run the election \"wireless\" and no other".to_owned()));
     }
     swarm::check(&scenario).map_err(|error| bad(&error))?;
-    let parts = Parts { election: scenario.election.clone(), ..Parts::default() };
+    if args.desktops > 0 && args.mutex.is_some() {
+        return Err(Failure::Bad("nodes on this desktop have no locks".to_owned()));
+    }
+    let parts = parts(&scenario, args.mutex.as_deref()).map_err(|text| bad(&text))?;
     let image = build(&parts).map_err(|text| {
         // What was being run was interrupted as well, and failed.
         if interrupted.load(Ordering::Relaxed) { Failure::Interrupted } else { Failure::Bad(text) }
@@ -88,6 +96,7 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
         desktop: std::env::current_exe().map_err(|error| bad(&error))?,
         desktops: args.desktops.min(scenario.nodes),
         board_options: 0,
+        contends: args.mutex.is_some(),
         replay: replay(args),
     };
     eprintln!("switching on; boards: {}, desktop nodes: {}", scenario.nodes - options.desktops, options.desktops);
@@ -103,6 +112,18 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
     })
 }
 
+/// What the boards of a scenario are built with.
+fn parts(scenario: &Scenario, mutex: Option<&str>) -> Result<Parts, String> {
+    let parts = Parts::choose(Some(&scenario.election), mutex)?;
+    if mutex.is_none() {
+        return Ok(parts);
+    }
+    if scenario.mode != Mode::Quorum || !scenario.is_group() {
+        return Err("locks need an election in a group and mode = \"quorum\"".to_owned());
+    }
+    Ok(Parts { app: Parts::COUNTER, ..parts })
+}
+
 fn build(parts: &Parts) -> Result<Image, String> {
     let toolchain = setup::prepare(|command| eprintln!("setting up: {command}"))?;
     eprintln!("building the firmware");
@@ -115,7 +136,8 @@ fn replay(args: &SwarmArgs) -> String {
         .as_ref()
         .map_or_else(|| format!("--nodes {}", args.nodes), |file| format!("--scenario {}", file.display()));
     let election = args.election.as_ref().map_or_else(String::new, |name| format!(" --election {name}"));
-    format!("conclave swarm {what}{election} --seed {}", args.seed)
+    let mutex = args.mutex.as_ref().map_or_else(String::new, |name| format!(" --mutex {name}"));
+    format!("conclave swarm {what}{election}{mutex} --seed {}", args.seed)
 }
 
 fn show(report: &Report) -> std::io::Result<()> {
@@ -131,6 +153,12 @@ fn show(report: &Report) -> std::io::Result<()> {
         let name = name.trim_end_matches("_us");
         let [p50, max] = [measure.p50, measure.max].map(|micros| micros as f64 / 1e6);
         writeln!(out, "  {name:<24} {p50:>8.3} s (half), {max:>8.3} s (longest of {})", measure.count)?;
+    }
+    if let Some(Count { grants, cut_short, total, .. }) = report.count {
+        writeln!(out, "\nthe lock was granted {grants} times, and the counter says {total}")?;
+        if cut_short > 0 {
+            writeln!(out, "{cut_short} of its holders lost its power before it heard of its count")?;
+        }
     }
     for violation in &report.violations {
         let seconds = violation.time as f64 / 1e6;

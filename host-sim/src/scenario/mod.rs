@@ -174,7 +174,7 @@ impl Scenario {
             return Err(error::unknown("election", name, peer::ELECTIONS.iter().copied()));
         }
         name.clone_into(&mut self.election);
-        self.choices.push_str(&format!(" --election {name}"));
+        self.choices = format!("{} --election {name}", self.choices);
         let most = self.members_max();
         if self.is_group() && self.nodes > most as u32 {
             return Err(format!("the election \"{name}\" works in a group, which has at most {most} members"));
@@ -193,7 +193,7 @@ impl Scenario {
         let missing = || format!("{}: nobody asks for a lock here: the table [locks] is missing.", self.file);
         let locks = self.locks.as_mut().ok_or_else(missing)?;
         name.clone_into(&mut locks.mutex);
-        self.choices.push_str(&format!(" --mutex {name}"));
+        self.choices = format!("{} --mutex {name}", self.choices);
         Ok(self)
     }
 

@@ -117,6 +117,39 @@ fn what_is_missing_or_out_of_place_is_named() {
 }
 
 #[test]
+fn what_is_wrong_with_locks_is_named() {
+    let cases = [
+        (
+            "[locks]\nmutex = \"centrl\"\n",
+            "test.toml:7: there is no mutex \"centrl\" here; the nearest is \"central\".",
+        ),
+        ("[locks]\nnames = []\n", "test.toml:7: there are 1 to 4 locks, each with a name of its own."),
+        ("[locks]\nnames = [\"a\", \"a\"]\n", "test.toml:7: there are 1 to 4 locks, each with a name of its own."),
+        ("[locks]\nlease = \"6s\"\n", "test.toml:7: a lease is above zero, and not above \"lock_lease\" of [timing]."),
+        ("[locks]\ncontenders = [4]\n", "test.toml:7: there is no node 4: they are numbered 0 to 3."),
+        (
+            "[expect]\nlocks = [\"one-holders\"]\n",
+            "test.toml:7: there is no checker \"one-holders\" here; the nearest is \"one-holder\".",
+        ),
+    ];
+    for (fragment, expected) in cases {
+        assert_eq!(complaint(fragment), expected);
+    }
+    let crowd = parse("name = \"test\"\nnodes = 17\nduration = \"10s\"\n[topology]\nshape = \"complete\"\n[locks]\n");
+    assert_eq!(crowd.unwrap_err(), "test.toml:2: locks work in a group, which has at most 16 members.");
+}
+
+#[test]
+fn another_lock_can_be_chosen_where_there_is_one() {
+    let scenario = with("[locks]\n").unwrap();
+    assert_eq!(scenario.locks.as_ref().map(|locks| locks.contenders.len()), Some(4));
+    let other = scenario.with_election("ring").unwrap().with_mutex("central").unwrap();
+    assert_eq!((other.choices.as_str(), other.is_group()), (" --election ring --mutex central", true));
+    let none = with("").unwrap().with_mutex("central").unwrap_err();
+    assert_eq!(none, "test.toml: nobody asks for a lock here: the table [locks] is missing.");
+}
+
+#[test]
 fn a_file_that_is_not_there_or_not_toml_is_one_sentence_too() {
     let missing = Scenario::load(std::path::Path::new("no/such.toml")).unwrap_err();
     assert_eq!(missing.to_string(), "no/such.toml: there is no such file.");

@@ -221,7 +221,9 @@ impl<'de> Deserialize<'de> for Nodes {
         impl<'de> Visitor<'de> for Choice {
             type Value = Nodes;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a node (5), nodes ([1, 2] or \"3..7\"), \"leader\", \"holder\", \"random\", \"last\" or \"all\"")
+                f.write_str(
+                    "a node (5), nodes ([1, 2] or \"3..7\"), \"leader\", \"holder\", \"random\", \"last\" or \"all\"",
+                )
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Nodes, E> {
                 let node = u32::try_from(number);
@@ -241,7 +243,8 @@ impl<'de> Deserialize<'de> for Nodes {
                     _ => {
                         let range = parse_range(text).filter(|range| u32::try_from(range.end).is_ok());
                         let range = range.ok_or_else(|| {
-                            let expected = "a node, a range of nodes, \"leader\", \"holder\", \"random\", \"last\" or \"all\"";
+                            let expected =
+                                "a node, a range of nodes, \"leader\", \"holder\", \"random\", \"last\" or \"all\"";
                             E::custom(format_args!("\"{text}\" is not {expected}"))
                         })?;
                         Nodes::Listed(range.map(|node| node as u32).collect())

@@ -13,6 +13,7 @@
 //! real one would be.
 
 mod child;
+mod count;
 mod device;
 mod emulator;
 mod envelope;
@@ -31,6 +32,7 @@ mod station;
 mod stopwatch;
 mod tale;
 
+pub use count::Count;
 pub use device::Kind;
 pub use envelope::wrap;
 pub use group::{Group, key_bytes};
@@ -41,7 +43,7 @@ pub use run::{Options, run};
 pub use slot::Entry;
 pub use station::Station;
 pub use stopwatch::Stopwatch;
-pub use tale::{NODES_MAX, check, default_scenario};
+pub use tale::{NODES_MAX, check, default_scenario, lock_scenario};
 
 use std::fmt;
 

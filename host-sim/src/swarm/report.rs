@@ -1,8 +1,10 @@
 //! What came of a swarm.
 
+use super::count::{self, Count};
 use super::device::Kind;
 use super::own_time;
 use super::rack::Rack;
+use super::run::Options;
 use super::slot::Entry;
 use super::station::Station;
 use crate::campaign::Violation;
@@ -34,6 +36,9 @@ pub struct Report {
     pub leader_is_best: bool,
     /// What was measured: of the swarm as a whole, and (`board_...`) by every board's own clock.
     pub measures: BTreeMap<&'static str, Measure>,
+    /// What came of the lock that the boards contended for, if they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count>,
     /// What did not hold.
     pub violations: Vec<Violation>,
     /// The nodes, by number.
@@ -71,13 +76,33 @@ pub struct NodeReport {
     pub diary: Vec<Entry>,
 }
 
+impl NodeReport {
+    /// A node that has said nothing.
+    #[cfg(test)]
+    pub(super) const fn silent(node: u32, runs_on: Kind) -> Self {
+        Self {
+            node,
+            runs_on,
+            up: true,
+            capacity: None,
+            leader: None,
+            incarnation: None,
+            resets: 0,
+            past: None,
+            records: None,
+            status: None,
+            diary: Vec::new(),
+        }
+    }
+}
+
 pub(super) fn report(
     world: &World<Station>,
     rack: &Rack,
     watch: &Watch,
     findings: &[Finding],
     crashes: &[(Micros, u32)],
-    replay: &str,
+    options: &Options,
 ) -> Report {
     let scenario = world.scenario();
     let settled = Settled::of(world, watch);
@@ -101,8 +126,10 @@ pub(super) fn report(
         time: finding.at,
         checker: finding.checker,
         text: finding.text,
-        command: replay.to_owned(),
+        command: options.replay.clone(),
     };
+    let counted = options.contends.then(|| count::judge(&nodes, world.now()));
+    let (count, miscounts) = counted.map_or_else(Default::default, |(count, findings)| (Some(count), findings));
     Report {
         scenario: scenario.name.clone(),
         seed: world.seed(),
@@ -111,7 +138,8 @@ pub(super) fn report(
         leader: world.leader(),
         leader_is_best: checker::best_leads(&settled),
         measures: values.into_iter().map(|(name, values)| (name, Measure::of(values))).collect(),
-        violations: findings.iter().cloned().chain(resets).map(violation).collect(),
+        count,
+        violations: findings.iter().cloned().chain(resets).chain(miscounts).map(violation).collect(),
         nodes,
     }
 }

@@ -31,6 +31,8 @@ pub struct Options {
     pub desktops: u32,
     /// Bits of the boards' config pages that are set besides what the scenario says.
     pub board_options: u32,
+    /// Whether the boards contend for a lock, and count under it.
+    pub contends: bool,
     /// The command that runs the same again, for those who find something wrong.
     pub replay: String,
 }
@@ -108,7 +110,7 @@ pub fn run(
     }
     let crashes = audience.crashes;
     watch.finish(world.now());
-    Ok(report(&world, &rack, &watch, checkers.findings(), &crashes, &options.replay))
+    Ok(report(&world, &rack, &watch, checkers.findings(), &crashes, options))
 }
 
 /// Lets everything happen that should have happened by `now`.

@@ -49,6 +49,42 @@ pub fn default_scenario(nodes: u32) -> Scenario {
     Scenario::parse("swarm", &text).expect("the story is a scenario")
 }
 
+/// The story told where boards contend for a lock: they elect a leader, contend, and one of them loses its power while they
+/// do. A board contends for so many rounds and then rests, so that every count has been made when the story ends.
+///
+/// # Panics
+/// Never: the text below is a scenario.
+#[must_use]
+pub fn lock_scenario(nodes: u32) -> Scenario {
+    let last = nodes.saturating_sub(1);
+    // The first one keeps the counter.
+    let reset = if nodes < 2 {
+        String::new()
+    } else {
+        format!("[[faults]]\nat = \"14s\"\ndo = \"crash\"\nnode = {last}\nfor = \"1s\"")
+    };
+    let text = format!(
+        r#"
+            name = "swarm-locks"
+            about = "Boards contend for a lock and count under it; one of them loses its power and comes back."
+            nodes = {nodes}
+            duration = "40s"
+            calm = "10s"
+            election = "bully"
+            mode = "quorum"
+
+            [topology]
+            shape = "complete"
+
+            [medium]
+            kind = "lan"
+
+            {reset}
+        "#
+    );
+    Scenario::parse("swarm-locks", &text).expect("the story is a scenario")
+}
+
 /// Refuses a scenario that boards cannot run, in one sentence.
 ///
 /// # Errors
@@ -67,6 +103,9 @@ pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
     let CapacityPlan { noise, .. } = scenario.capacity;
     if noise > 0.0 {
         return refuse("a board's capacity is given by its config page and has no noise");
+    }
+    if scenario.locks.is_some() {
+        return refuse("boards contend for a lock by themselves, where they are given one: leave [locks] out");
     }
     if scenario.drift_ppm > 0 {
         return refuse("the clocks of emulated boards do not drift");
@@ -111,6 +150,7 @@ mod tests {
     #[test]
     fn the_story_can_be_told_with_any_number_of_boards() {
         for nodes in 1..=NODES_MAX {
+            assert!(check(&lock_scenario(nodes)).is_ok());
             let scenario = default_scenario(nodes);
             assert!(check(&scenario).is_ok());
             let outcome = crate::run::run::<crate::Peer>(&scenario, 1, &mut ());
@@ -127,6 +167,7 @@ mod tests {
             "x.toml: boards with a wireless election have no group, and so no majority."
         );
         assert_eq!(refusal("drift_ppm = 20"), "x.toml: the clocks of emulated boards do not drift.");
+        assert!(refusal("[locks]").contains("leave [locks] out"));
         assert!(refusal("capacity = { noise = \"5%\" }").contains("no noise"));
         assert!(refusal("timing = { settle = \"700ms\" }").contains("without changes"));
         assert!(refusal("faults = [{ at = \"1s\", do = \"yield\", node = \"leader\" }]").contains("hand-over"));

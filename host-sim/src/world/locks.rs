@@ -126,9 +126,10 @@ impl<M: Machine> World<M> {
         let now = self.ether.now;
         let Some(contest) = &mut self.contest else { return };
         let (id, deed) = match notice {
-            Notice::Acquired { lock, fence, .. } => {
-                (lock, if contest.is_held(place, lock, fence) { Deed::Renewed { fence } } else { Deed::Acquired { fence } })
-            }
+            Notice::Acquired { lock, fence, .. } => (
+                lock,
+                if contest.is_held(place, lock, fence) { Deed::Renewed { fence } } else { Deed::Acquired { fence } },
+            ),
             Notice::Waiting { lock, ahead } => (lock, Deed::Waits { ahead }),
             Notice::Refused { lock, why } => (lock, Deed::Refused { why: word(why) }),
             Notice::Expiring { lock, .. } => (lock, Deed::Expiring),
@@ -151,8 +152,7 @@ impl<M: Machine> World<M> {
         if !self.holds(place, lock) {
             return;
         }
-        let sharers: Vec<u32> =
-            (0..self.nodes()).filter(|&other| other != place && self.holds(other, lock)).collect();
+        let sharers: Vec<u32> = (0..self.nodes()).filter(|&other| other != place && self.holds(other, lock)).collect();
         for other in sharers {
             let deed = Deed::Shared { other: self.names[other as usize] };
             self.tell(place, What::Lock { lock, deed }, observer);

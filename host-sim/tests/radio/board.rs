@@ -3,7 +3,7 @@
 use super::clock;
 use super::mock::{ADDRESS, MockRadio};
 use embassy_futures::select::select;
-use firmware::drive::{Board, Driver, Start, drive};
+use firmware::drive::{Asked, Board, Driver, Start, drive};
 use firmware::gauge::About;
 use firmware::keeper::{Keeper, Unkept};
 use firmware::page::{Page, Secret, options};
@@ -20,6 +20,7 @@ use protocol::wire::Key;
 use protocol::{Instant, NodeId, Timing};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -88,8 +89,9 @@ impl Board for Panel {
         self.desk.borrow().capacity
     }
 
-    async fn asked(&mut self) -> Command {
-        poll_fn(|_| self.desk.borrow_mut().commands.pop_front().map_or(Poll::Pending, Poll::Ready)).await
+    async fn asked(&mut self) -> Asked<Infallible> {
+        let next = |_: &mut Context<'_>| self.desk.borrow_mut().commands.pop_front().map_or(Poll::Pending, Poll::Ready);
+        Asked::Election(poll_fn(next).await)
     }
 }
 
@@ -165,9 +167,15 @@ impl Machine for RadioBoard {
         let (air, lines) = (radio.clone(), queues.clone());
         let (mut keeper, mut board) = (Flash(desk.clone()), Panel { me: birth.me, desk: desk.clone() });
         let program = Box::pin(async move {
-            let start = Start { page, election: Wireless::new(), mutex: protocol::mutex::NoMutex, entropy: 0 };
+            let start = Start {
+                page,
+                election: Wireless::new(),
+                mutex: protocol::mutex::NoMutex,
+                upper: protocol::upper::Nothing,
+                entropy: 0,
+            };
             let mut port = Port(&lines);
-            let node = drive::<_, _, NEIGHBOURS_MAX>(start, &mut port, &mut keeper, &mut board);
+            let node = drive::<_, _, NEIGHBOURS_MAX, _>(start, &mut port, &mut keeper, &mut board);
             select(node, run(air, &lines, ADDRESS, birth.seed)).await;
         });
         let woken = Arc::new(Flag(AtomicBool::new(false)));

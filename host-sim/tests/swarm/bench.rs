@@ -1,6 +1,7 @@
 //! What the tests need to run a swarm and to look at what came of it.
 
 use firmware::report::{Past, Report as Line};
+use host_sim::boards::Parts;
 use host_sim::machine::Machine;
 use host_sim::swarm::{self, Entry, Image, NodeReport, Options, Rack, Report, setup};
 use host_sim::{Member, Peer, Scenario, World};
@@ -14,13 +15,13 @@ const SWARMS_MAX: u32 = 2;
 /// The image with the election that images have unless they are asked for another.
 pub(crate) fn image() -> Option<Image> {
     static IMAGE: OnceLock<Option<Image>> = OnceLock::new();
-    IMAGE.get_or_init(|| image_electing("wireless")).clone()
+    IMAGE.get_or_init(|| image_with(&Parts::default())).clone()
 }
 
-/// The image with this election.
-pub(crate) fn image_electing(election: &str) -> Option<Image> {
+/// The image with these parts.
+pub(crate) fn image_with(parts: &Parts) -> Option<Image> {
     let ready = setup::prepare(|command| eprintln!("setting up: {command}"));
-    match ready.and_then(|toolchain| Image::build(election, toolchain)) {
+    match ready.and_then(|toolchain| Image::build(parts, toolchain)) {
         Ok(image) => Some(image),
         Err(error) => {
             assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "no boards in CI: {error}");
@@ -70,13 +71,29 @@ pub(crate) fn run_with(
     change: impl FnOnce(&mut Options),
     meanwhile: impl FnMut(u64, &Rack),
 ) -> Option<Report> {
-    let image = if scenario.election == "wireless" { image()? } else { image_electing(&scenario.election)? };
-    let mut options =
-        Options { image, desktop: conclave(), desktops: 0, board_options: 0, replay: "cargo test".to_owned() };
+    let parts = Parts { election: scenario.election.clone(), ..Parts::default() };
+    let image = if parts.are_usual() { image()? } else { image_with(&parts)? };
+    let mut options = options(image);
     change(&mut options);
+    Some(run_image(scenario, &options, meanwhile))
+}
+
+/// Runs a scenario on boards that contend for a lock; `None` where there are none.
+pub(crate) fn run_contending(scenario: &Scenario, mutex: &str) -> Option<Report> {
+    let parts = Parts { election: scenario.election.clone(), mutex: mutex.to_owned(), app: Parts::COUNTER };
+    let options = Options { contends: true, ..options(image_with(&parts)?) };
+    Some(run_image(scenario, &options, |_, _| {}))
+}
+
+fn options(image: Image) -> Options {
+    let replay = "cargo test".to_owned();
+    Options { image, desktop: conclave(), desktops: 0, board_options: 0, contends: false, replay }
+}
+
+fn run_image(scenario: &Scenario, options: &Options, meanwhile: impl FnMut(u64, &Rack)) -> Report {
     let _turn = Turn::take();
-    let report = swarm::run(scenario, 1, &options, &mut (), meanwhile, &AtomicBool::new(false));
-    Some(report.unwrap_or_else(|error| panic!("{error}")))
+    let report = swarm::run(scenario, 1, options, &mut (), meanwhile, &AtomicBool::new(false));
+    report.unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn run(scenario: &Scenario) -> Option<Report> {

@@ -332,9 +332,7 @@ impl Algorithm for Wireless {
             Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
             Input::Fact(Fact::PeerDown(set)) => self.peers_down(cx, set, out),
             // Nothing to it, or its own conclusions.
-            Input::Fact(
-                Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_),
-            ) => {}
+            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {}
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);

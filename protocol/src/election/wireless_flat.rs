@@ -218,9 +218,7 @@ impl Algorithm for WirelessFlat {
             Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
             Input::Fact(Fact::PeerDown(set)) => self.own.reign.forget(set),
             // Nothing to it, or its own conclusions.
-            Input::Fact(
-                Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_),
-            ) => {}
+            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {}
             Input::Timeout => self.timeout(cx, out),
         }
         self.review(cx, out);

@@ -350,7 +350,7 @@ fn a_receipt_of_an_earlier_boot_acknowledges_nothing() {
 }
 
 #[test]
-fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter() {
+fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter_to_a_neighbour() {
     let mut board = Board::new(1);
     for _ in 0..QUEUE_MAX {
         board.write(&[2], Said::Near(0));
@@ -359,7 +359,8 @@ fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter() {
     for number in 0..QUEUE_MAX {
         board.write(&[2], Said::Letter(u8::try_from(number).unwrap()));
     }
-    assert_eq!(board.post(Scope::Group, members(&[2]), Said::Letter(99)), Err(Full));
+    let neighbour = board.meet(2);
+    assert_eq!(board.post(Scope::Neighbours, neighbour, Said::Letter(99)), Err(Full));
     assert_eq!(board.post(Scope::Group, members(&[2]), Said::Near(99)), Err(Full));
     assert_eq!(only(board.poll(Instant::ZERO)).says().1, Said::Letter(0));
 }
@@ -367,7 +368,7 @@ fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter() {
 #[test]
 fn a_link_with_no_room_for_answers_takes_no_letter_in_and_none_is_lost() {
     let (mut writer, mut busy) = (Board::new(1), Board::new(2));
-    for number in 0..=QUEUE_MAX - ANSWERS_MAX {
+    for number in 0..=WAITING_MAX {
         busy.write(&[3], Said::Letter(u8::try_from(number).unwrap()));
     }
     writer.write(&[2], Said::Letter(0));
@@ -380,6 +381,56 @@ fn a_link_with_no_room_for_answers_takes_no_letter_in_and_none_is_lost() {
     reader.hear(Instant::ZERO, &first).unwrap();
     busy.hear(Instant::ZERO, &only(reader.poll(Instant::ZERO))).unwrap();
     assert_eq!(busy.hear(Instant::ZERO, &letter), Ok(Some(Said::Letter(0))));
+}
+
+/// Lets a board try its letters for so many rounds in vain; when that is.
+fn in_vain(board: &mut Board, rounds: u8) -> Instant {
+    let mut now = Instant::ZERO;
+    for _ in 0..rounds {
+        board.poll(now);
+        now = board.link.deadline().unwrap();
+    }
+    now
+}
+
+#[test]
+fn nodes_that_wait_for_each_others_receipts_do_not_wait_for_ever() {
+    let (mut one, mut other) = (Board::new(1), Board::new(2));
+    for number in 0..=QUEUE_MAX - ANSWERS_MAX {
+        one.write(&[2], Said::Letter(u8::try_from(number).unwrap()));
+        other.write(&[1], Said::Letter(u8::try_from(number).unwrap()));
+    }
+    let letter = only(one.poll(Instant::ZERO));
+    assert_eq!(other.hear(Instant::ZERO, &letter), Err(Reason::Crowded));
+    in_vain(&mut other, STUCK_ROUNDS - 1);
+    assert_eq!(other.hear(Instant::ZERO, &letter), Err(Reason::Crowded), "not yet");
+    let now = in_vain(&mut other, STUCK_ROUNDS);
+    assert_eq!(other.hear(now, &letter), Ok(Some(Said::Letter(0))));
+}
+
+#[test]
+fn a_promised_letter_without_room_costs_whoever_left_one_unanswered_for_longest() {
+    let mut board = Board::new(1);
+    board.write(&[3], Said::Letter(0));
+    in_vain(&mut board, STUCK_ROUNDS);
+    for number in 1..QUEUE_MAX {
+        board.write(&[2], Said::Letter(u8::try_from(number).unwrap()));
+    }
+    assert_eq!(board.post(Scope::Group, members(&[2]), Said::Latest(98)), Err(Full), "it was no promise");
+    board.write(&[2], Said::Letter(99));
+    assert_eq!(board.link.take_lost(), members(&[3]));
+    assert_eq!(board.post(Scope::Group, members(&[4]), Said::Letter(100)), Ok(()));
+    assert_eq!(board.link.take_lost(), members(&[4]), "where nobody is to blame, whoever it was for");
+}
+
+#[test]
+fn a_promised_letter_takes_the_room_of_one_that_was_no_promise() {
+    let mut board = Board::new(1);
+    board.write(&[2], Said::Latest(0));
+    for number in 0..QUEUE_MAX {
+        board.write(&[2], Said::Letter(u8::try_from(number).unwrap()));
+    }
+    assert_eq!((only(board.poll(Instant::ZERO)).says().1, board.link.take_lost()), (Said::Letter(0), NodeSet::EMPTY));
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! The lock as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
-use super::{Central, Command, Fence, LockId, Mutex, Notice, central};
+use super::{
+    Central, Command, Fence, Lamport, LockId, Maekawa, Mutex, Notice, Raymond, RicartAgrawala, TokenRing, Voting,
+    central, lamport, maekawa, raymond, ricart_agrawala, token_ring, voting,
+};
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Stamp;
+use crate::group::NodeSet;
 use crate::time::Instant;
 use crate::wire::{self, Delivery, Kind};
 
@@ -25,6 +29,9 @@ macro_rules! any {
         impl AnyMutex {
             /// The words for all locks, as on the command line.
             pub const NAMES: &'static [&'static str] = &[$(Kind::$name.name()),+];
+
+            /// What each of them takes of a node's RAM, in bytes.
+            pub const SIZES: &'static [usize] = &[$(size_of::<$name>()),+];
 
             /// The lock called `name`, with its usual rules.
             #[must_use]
@@ -104,6 +111,10 @@ macro_rules! any {
                 match self { $(Self::$name(mutex) => mutex.holds(lock, now),)+ }
             }
 
+            fn suits(&self, group: NodeSet) -> bool {
+                match self { $(Self::$name(mutex) => mutex.suits(group),)+ }
+            }
+
             fn resume(&mut self, stamp: Stamp) {
                 match self { $(Self::$name(mutex) => mutex.resume(stamp),)+ }
             }
@@ -117,4 +128,10 @@ macro_rules! any {
 
 any! {
     Central in central: "The central lock server.",
+    TokenRing in token_ring: "The token ring.",
+    Lamport in lamport: "The lock of Lamport.",
+    RicartAgrawala in ricart_agrawala: "The lock of Ricart and Agrawala.",
+    Maekawa in maekawa: "The lock of Maekawa.",
+    Voting in voting: "The lock by a majority of votes.",
+    Raymond in raymond: "The lock of Raymond.",
 }

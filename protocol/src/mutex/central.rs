@@ -31,17 +31,17 @@
 //!   lease has been waited out; then it begins a queue of those who ask again, in the order in which they do.
 //! - What one held that started anew is waited out, and it is queued for the same lock like anybody else.
 //! - Order is that of arrival, not of when it was asked. A member that was suspected to be down has lost its place.
-//! - No letter is promised to arrive: whoever waits and hears nothing for a while asks again, and gets the same answer. A
-//!   renewal that is not answered is not repeated: the application is warned in time, and may.
+//! - No letter is promised to arrive: whoever waits and hears nothing for a while asks anew, and keeps its place. A renewal
+//!   that is not answered is not repeated: the application is warned in time, and may.
 
 use super::claims::{Claim, Claims, Granted, Phase, Renewal, Task};
-use super::docket::{Docket, Grant, Place, Takeover, Want};
+use super::docket::{Docket, Grant, Place, Want, remembers};
 use super::{Command, Fence, LOCKS_MAX, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::clock::Term;
 use crate::config::usable;
 use crate::group::NodeId;
-use crate::time::{Instant, sooner};
+use crate::time::{Instant, Span, sooner};
 
 mod message;
 
@@ -51,10 +51,9 @@ pub use message::Message;
 const GRANTS_MAX: usize = 3;
 
 /// What this member is to the others.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(clippy::large_enum_variant, reason = "there is no heap to put the docket in, and any member may lead")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Role {
-    /// Nobody leads.
+    /// Nobody leads, as far as is known.
     #[default]
     Alone,
     /// Another grants.
@@ -66,11 +65,7 @@ enum Role {
         again: Instant,
     },
     /// This one grants.
-    Server {
-        docket: Docket,
-        /// What has to be known first.
-        takeover: Option<Takeover>,
-    },
+    Server,
 }
 
 /// The central lock of one member.
@@ -78,6 +73,9 @@ enum Role {
 pub struct Central {
     claims: Claims,
     role: Role,
+    /// What it granted. One that loses its mandate and has it again under the same term goes on: nobody has granted
+    /// anything meanwhile.
+    docket: Docket,
 }
 
 type Out = Outbox<Message, Notice>;
@@ -104,7 +102,7 @@ impl Central {
                 let trying = is_tried(&claim);
                 out.send(cx.roster.set_of(*server), Message::Request { lock, request, lease, trying });
             }
-            Role::Server { .. } => self.serve(cx, Want { who: cx.me, lock, request, lease }, is_tried(&claim), out),
+            Role::Server => self.serve(cx, Want { who: cx.me, lock, request, lease }, is_tried(&claim), out),
         }
     }
 
@@ -115,8 +113,8 @@ impl Central {
             Role::Client { server, .. } => {
                 out.send(cx.roster.set_of(*server), Message::Renew { lock, request, number, lease });
             }
-            Role::Server { docket, .. } => {
-                if docket.renew(cx.now, Want { who: cx.me, lock, request, lease }) {
+            Role::Server => {
+                if self.docket.renew(cx.now, Want { who: cx.me, lock, request, lease }) {
                     self.claims.renewed(lock, number, asked.after(usable(lease)), out);
                 } else {
                     self.claims.lose(lock, out);
@@ -128,40 +126,38 @@ impl Central {
     /// Tells whoever grants that a request is over.
     fn end(&mut self, cx: &Context<'_>, message: Message, out: &mut Out) {
         match self.role {
-            Role::Alone => {} // it will not be among what is told to the next
             Role::Client { server, .. } => out.send(cx.roster.set_of(server), message),
-            Role::Server { .. } => self.hear(cx, cx.me, message, out),
+            Role::Alone | Role::Server => self.hear(cx, cx.me, message, out),
         }
     }
 
     /// Somebody leads.
     fn follow(&mut self, cx: &Context<'_>, leader: NodeId, term: Term, out: &mut Out) {
-        match &mut self.role {
-            // It has been the only one that grants ever since it began.
-            Role::Server { docket, .. } if leader == cx.me => docket.go_on(term),
-            Role::Alone | Role::Client { .. } if leader == cx.me => {
-                let takeover = Takeover::new(cx);
-                let mut docket = Docket::new(term);
-                docket.restate(cx.me, &self.held(), takeover.until()); // there is room: nothing else is in it
-                self.role = Role::Server { docket, takeover: Some(takeover) };
-                self.ask_anew(cx, out);
-            }
-            Role::Alone | Role::Client { .. } | Role::Server { .. } => {
-                self.role = Role::Client { server: leader, term, again: cx.now };
-                self.introduce(cx, out);
-            }
+        if leader != cx.me {
+            self.role = Role::Client { server: leader, term, again: cx.now };
+            self.introduce(cx, out);
+            return;
         }
+        if core::mem::replace(&mut self.role, Role::Server) == Role::Server {
+            self.docket.go_on(term);
+            return;
+        }
+        if self.docket.term() != term {
+            self.docket.begin(cx, term, &self.held());
+        }
+        self.ask_anew(cx, out);
     }
 
     /// Tells the leader what this member holds and waits for.
     fn introduce(&mut self, cx: &Context<'_>, out: &mut Out) {
         let Role::Client { server, term, .. } = self.role else { return };
-        let (holds, all) = (self.held(), Takeover::remembers(cx));
+        let (holds, all) = (self.held(), remembers(cx));
         out.send(cx.roster.set_of(server), Message::Follows { term, holds, all });
         self.ask_anew(cx, out);
     }
 
-    /// Everything that is waited for is asked for anew: a grant of an earlier request is none any more.
+    /// Everything that is waited for is asked for anew: a grant of an earlier request is none any more. A place in the queue
+    /// is kept, and less of the time since it was asked for has to be given to the margin between clocks.
     fn ask_anew(&mut self, cx: &Context<'_>, out: &mut Out) {
         for lock in self.locks(is_waited_for).into_iter().flatten() {
             if let Some(claim) = self.claims.again(cx, lock) {
@@ -185,15 +181,17 @@ impl Central {
 
     /// Takes a request in.
     fn serve(&mut self, cx: &Context<'_>, want: Want, trying: bool, out: &mut Out) {
-        let Role::Server { docket, takeover } = &mut self.role else { return };
+        if self.role != Role::Server {
+            return; // it will ask again
+        }
         let Want { who, lock, request, .. } = want;
-        match docket.ask(cx.now, want) {
+        match self.docket.ask(cx.now, want) {
             // Granted at the end of this step, or of the next.
-            Place::Behind(0) if takeover.is_none() => {}
+            Place::Behind(0) if self.docket.is_open() => {}
             Place::Held | Place::Over => {} // likewise; it does not ask for it any more
             Place::Full => self.refuse(cx, want, Refusal::Full, out),
             Place::Behind(_) if trying => {
-                docket.end(who, lock, request);
+                self.docket.end(who, lock, request);
                 self.refuse(cx, want, Refusal::Busy, out);
             }
             Place::Behind(ahead) if who == cx.me => self.claims.wait(lock, request, ahead, out),
@@ -212,16 +210,16 @@ impl Central {
 
     /// Ends what is over, and grants what is free.
     fn grant(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let Role::Server { docket, takeover } = &mut self.role else { return };
-        *takeover = takeover.filter(|takeover| !takeover.is_over(cx));
-        docket.expire(cx.now);
+        if self.role != Role::Server {
+            return;
+        }
+        self.docket.expire(cx);
         for _ in 0..GRANTS_MAX {
-            let Some(Grant { who, lock, request, fence, waited }) = docket.grant(cx.now, takeover.is_none()) else {
-                return;
-            };
+            let Some(Grant { who, lock, request, fence, waited }) = self.docket.grant(cx.now) else { return };
             if who != cx.me {
                 out.send(cx.roster.set_of(who), Message::Grant { lock, request, fence, waited });
-            } else if let Some(until) = self.claims.waiting(lock, request).map(|claim| claim.until(waited)) {
+            } else if let Some(claim) = self.claims.waiting(lock, request) {
+                let until = cx.now.after(claim.lease); // by the clock that counts for the others, too
                 self.claims.grant(cx, Granted { lock, request, fence, until }, out);
             }
         }
@@ -233,20 +231,25 @@ impl Central {
                 self.serve(cx, Want { who: from, lock, request, lease }, trying, out);
             }
             Message::Release { lock, request } | Message::Cancel { lock, request } => {
-                if let Role::Server { docket, .. } = &mut self.role {
-                    docket.end(from, lock, request);
-                }
+                self.docket.end(from, lock, request);
             }
             Message::Renew { lock, request, number, lease } => {
-                let Role::Server { docket, .. } = &mut self.role else { return };
                 let want = Want { who: from, lock, request, lease };
-                if docket.renew(cx.now, want) {
+                if self.role != Role::Server {
+                    return; // it cannot agree to anything
+                }
+                if self.docket.renew(cx.now, want) {
                     out.send(cx.roster.set_of(from), Message::Renewed { lock, number });
                 } else {
                     self.refuse(cx, want, Refusal::NotHeld, out);
                 }
             }
-            Message::Follows { term, holds, all } => self.hear_follows(cx, from, term, &holds, all),
+            Message::Follows { term, holds, all } => {
+                // One that names another term will hear of the right one.
+                if self.role == Role::Server && self.docket.term() == term {
+                    self.docket.answer(cx, from, &holds, all);
+                }
+            }
             Message::Grant { lock, request, fence, waited } => {
                 self.hear_grant(cx, from, Grant { who: cx.me, lock, request, fence, waited }, out);
             }
@@ -266,37 +269,27 @@ impl Central {
         }
     }
 
-    /// A member says what it holds.
-    fn hear_follows(&mut self, cx: &Context<'_>, from: NodeId, term: Term, holds: &[Option<LockId>], all: bool) {
-        let Role::Server { docket, takeover } = &mut self.role else { return };
-        if docket.term() != term {
-            return; // it will hear of the right one
-        }
-        let until = takeover.map_or(cx.now, |takeover| takeover.until());
-        let written = docket.restate(from, holds, until);
-        if let Some(takeover) = takeover
-            && written
-            && all
-        {
-            takeover.answer(cx.roster.set_of(from));
-        }
-    }
-
     fn hear_grant(&mut self, cx: &Context<'_>, from: NodeId, grant: Grant, out: &mut Out) {
         let Grant { lock, request, fence, waited, .. } = grant;
         // One that is held already was told once more; one that is wanted no more was given back already.
         let Some(claim) = self.claims.waiting(lock, request) else { return };
         let until = claim.until(waited);
-        if !self.claims.grant(cx, Granted { lock, request, fence, until }, out) {
-            out.send(cx.roster.set_of(from), Message::Release { lock, request });
+        if self.claims.grant(cx, Granted { lock, request, fence, until }, out) {
+            return;
+        }
+        if waited > Span::ZERO {
+            // The margin for how much clocks differ has eaten the lease: asked for anew, the same lock is granted at once.
             if let Some(claim) = self.claims.again(cx, lock) {
                 self.ask(cx, claim, out);
             }
+        } else {
+            // It was too long on its way, and so may the next be: others first, until it is asked for again.
+            out.send(cx.roster.set_of(from), Message::Release { lock, request });
         }
     }
 
     fn learn(&mut self, cx: &Context<'_>, fact: Fact, out: &mut Out) {
-        match (fact, &mut self.role) {
+        match (fact, self.role) {
             (Fact::Leader { leader, term }, _) => self.follow(cx, leader, term, out),
             (Fact::NoLeader, _) => {
                 self.role = Role::Alone;
@@ -306,29 +299,24 @@ impl Central {
                     }
                 }
             }
-            (Fact::PeerUp(set), Role::Client { server, .. }) if cx.roster.set_of(*server).meets(set) => {
+            (Fact::PeerUp(set), Role::Client { server, .. }) if cx.roster.set_of(server).meets(set) => {
                 self.introduce(cx, out);
             }
-            (Fact::PeerUp(set), Role::Server { docket, .. }) => docket.tell_again(cx, set),
-            (Fact::PeerDown(set), Role::Server { docket, .. }) => docket.forget_waiting(cx, set),
-            (Fact::PeerReset(set), Role::Server { docket, .. }) => docket.reset(cx, set),
-            // A server that started anew will lead under a new term, if at all. The group is asked, not the view.
-            (Fact::PeerUp(_) | Fact::PeerDown(_) | Fact::PeerReset(_) | Fact::View | Fact::Parent(_), _) => {}
+            (Fact::PeerUp(set), _) => self.docket.tell_again(cx, set),
+            (Fact::PeerDown(set), _) => self.docket.forget_waiting(cx, set),
+            (Fact::PeerReset(set), _) => self.docket.reset(cx, set),
+            (Fact::View | Fact::Parent(_), _) => {} // the whole group is asked, whoever counts, by letters to each
         }
     }
 
     /// Asks again, if nothing was heard for long.
     fn repeat(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let Role::Client { server, again, .. } = &mut self.role else { return };
+        let Role::Client { again, .. } = &mut self.role else { return };
         if *again > cx.now {
             return;
         }
         *again = cx.now.after(cx.timing.lease());
-        let server = cx.roster.set_of(*server);
-        for claim in self.claims.iter().filter(|claim| is_waited_for(claim)) {
-            let &Claim { lock, request, lease, .. } = claim;
-            out.send(server, Message::Request { lock, request, lease, trying: is_tried(claim) });
-        }
+        self.ask_anew(cx, out);
     }
 }
 
@@ -351,10 +339,7 @@ impl Algorithm for Central {
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
         while let Some(Claim { lock, request, .. }) = self.claims.expire(cx.now, out) {
-            // Another that grants counts for itself.
-            if let Role::Server { docket, .. } = &mut self.role {
-                docket.end(cx.me, lock, request);
-            }
+            self.docket.end(cx.me, lock, request); // another that grants counts for itself
         }
         match input {
             Input::Message { from, message, .. } => {
@@ -378,12 +363,10 @@ impl Algorithm for Central {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let role = match &self.role {
+        let role = match self.role {
             Role::Alone => None,
-            Role::Client { again, .. } => self.claims.iter().any(is_waited_for).then_some(*again),
-            Role::Server { docket, takeover } => {
-                sooner(docket.deadline(takeover.is_none()), takeover.map(|takeover| takeover.until()))
-            }
+            Role::Client { again, .. } => self.claims.iter().any(is_waited_for).then_some(again),
+            Role::Server => self.docket.deadline(),
         };
         sooner(self.claims.deadline(), role)
     }
@@ -394,3 +377,6 @@ impl Mutex for Central {
         self.claims.holds(lock, now)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -283,6 +283,19 @@ impl Claim {
         self.asked.after(usable(waited)).after(usable(self.lease))
     }
 
+    /// Whether the application would rather be refused than wait.
+    pub const fn is_trying(&self) -> bool {
+        matches!(self.phase, Phase::Waiting { trying: true, .. })
+    }
+
+    /// The renewal that was asked for and not agreed to yet.
+    pub const fn renewal(&self) -> Option<Renewal> {
+        match self.phase {
+            Phase::Waiting { .. } => None,
+            Phase::Held { renewal, .. } => renewal,
+        }
+    }
+
     /// When the hold ends, or its end must be announced.
     fn deadline(&self) -> Option<Instant> {
         match self.phase {

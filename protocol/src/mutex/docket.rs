@@ -1,7 +1,7 @@
 //! The side that grants: who holds what until when, who waits for it, and what must be known before anything is granted.
 //!
-//! One member keeps the docket for all, whatever made it the one. A [`Takeover`] stands before its first grant: whoever
-//! granted before it may have granted something that still lasts.
+//! One member keeps the docket for all, whatever made it the one. Whoever granted before it may have granted something that
+//! still lasts. So it grants nothing before everybody has said what it holds, or the longest lease has been waited out.
 
 use super::{Fence, LOCKS_MAX, LockId};
 use crate::algorithm::Context;
@@ -93,14 +93,30 @@ pub struct Docket {
     term: Term,
     /// How much was granted so far: no two grants have one fence.
     count: u64,
+    /// What has to be known before anything is granted.
+    takeover: Option<Takeover>,
     entries: Vec<Entry, LOCKS_MAX>,
 }
 
+impl Default for Docket {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Docket {
-    /// Nothing held, nobody waiting; fences are of this term or generation.
+    /// Nobody has granted anything yet.
     #[must_use]
-    pub const fn new(term: Term) -> Self {
-        Self { term, count: 0, entries: Vec::new() }
+    pub const fn new() -> Self {
+        Self { term: Term::ZERO, count: 0, takeover: None, entries: Vec::new() }
+    }
+
+    /// Begins to grant under this term or generation, and is the only one that does. What this node `holds` is of others.
+    pub fn begin(&mut self, cx: &Context<'_>, term: Term, holds: &[Option<LockId>]) {
+        self.term = term;
+        self.entries.clear();
+        self.takeover = Some(Takeover::new(cx));
+        self.answer(cx, cx.me, holds, remembers(cx));
     }
 
     /// Whose fences it gives.
@@ -109,9 +125,15 @@ impl Docket {
         self.term
     }
 
-    /// From now on fences are of this higher term.
+    /// Goes on under this term: it has been the only one that grants ever since it began.
     pub fn go_on(&mut self, term: Term) {
-        self.term = self.term.max(term);
+        self.term = term;
+    }
+
+    /// Whether a lock that is free is granted.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.takeover.is_none()
     }
 
     /// Takes a request in. One that was granted already is granted again, the same way; one that waits keeps its place.
@@ -166,27 +188,23 @@ impl Docket {
         true
     }
 
-    /// `who` says what it holds: nothing else does it hold or wait for, and what it holds by somebody else's grant lasts
-    /// `until` then at most. Whether there was room to write that down.
-    pub fn restate(&mut self, who: NodeId, holds: &[Option<LockId>], until: Instant) -> bool {
+    /// `who` says what it holds: nothing else does it hold or wait for, and what is not of this docket is of one before.
+    /// Whether that is `all`, a node knows that [`remembers`].
+    pub fn answer(&mut self, cx: &Context<'_>, who: NodeId, holds: &[Option<LockId>], all: bool) {
         for entry in &mut self.entries {
             let kept = holds.contains(&Some(entry.lock));
             entry.hold = entry.hold.filter(|hold| hold.who != Some(who) || kept);
             entry.waiters.retain(|waiter| waiter.who != who);
         }
         self.sweep();
-        holds.iter().flatten().all(|&lock| {
-            let Some(entry) = self.entry(lock) else { return false };
-            entry.hold.get_or_insert(Hold {
-                who: Some(who),
-                request: Stamp(0),
-                fence: Fence::ZERO,
-                waited: Span::ZERO,
-                until,
-                told: true,
-            });
-            true
-        })
+        let Some(Takeover { until, answered }) = self.takeover else { return };
+        let hold = Hold::before(who, until);
+        // Where there is no room to write it down, it has to be waited out.
+        let written =
+            holds.iter().flatten().all(|&lock| self.entry(lock).map(|entry| entry.hold.get_or_insert(hold)).is_some());
+        if written && all {
+            self.takeover = Some(Takeover { until, answered: answered.with(cx.roster.set_of(who)) });
+        }
     }
 
     /// These have started anew: nobody can give back what they held, and what they waited for is forgotten.
@@ -214,16 +232,18 @@ impl Docket {
     }
 
     /// Ends whatever is over.
-    pub fn expire(&mut self, now: Instant) {
+    pub fn expire(&mut self, cx: &Context<'_>) {
+        self.takeover = self.takeover.filter(|takeover| !takeover.is_over(cx));
         for entry in &mut self.entries {
-            entry.hold = entry.hold.filter(|hold| hold.until > now);
+            entry.hold = entry.hold.filter(|hold| hold.until > cx.now);
         }
         self.sweep();
     }
 
-    /// The next grant to be told; a new one only if anything `may` be granted.
-    pub fn grant(&mut self, now: Instant, may: bool) -> Option<Grant> {
-        let entry = self.entries.iter_mut().find(|entry| entry.is_due(may))?;
+    /// The next grant to be told.
+    pub fn grant(&mut self, now: Instant) -> Option<Grant> {
+        let open = self.is_open();
+        let entry = self.entries.iter_mut().find(|entry| entry.is_due(open))?;
         let hold = if let Some(hold) = entry.hold {
             hold
         } else {
@@ -239,9 +259,10 @@ impl Docket {
 
     /// When something ends, or is to be told.
     #[must_use]
-    pub fn deadline(&self, may: bool) -> Option<Instant> {
-        self.entries.iter().fold(None, |soonest, entry| {
-            let due = entry.is_due(may).then_some(Instant::ZERO);
+    pub fn deadline(&self) -> Option<Instant> {
+        let takeover = self.takeover.map(|takeover| takeover.until);
+        self.entries.iter().fold(takeover, |soonest, entry| {
+            let due = entry.is_due(self.is_open()).then_some(Instant::ZERO);
             sooner(soonest, sooner(due, entry.hold.map(|hold| hold.until)))
         })
     }
@@ -262,10 +283,10 @@ impl Docket {
 
 impl Entry {
     /// Whether somebody is to be told of a grant.
-    fn is_due(&self, may: bool) -> bool {
+    fn is_due(&self, open: bool) -> bool {
         match self.hold {
             Some(hold) => !hold.told && hold.who.is_some(),
-            None => may && !self.waiters.is_empty(),
+            None => open && !self.waiters.is_empty(),
         }
     }
 }
@@ -277,11 +298,16 @@ impl Hold {
         let until = now.after(granted(lease));
         Self { who: Some(who), request, fence, waited: now.since(since), until, told: false }
     }
+
+    /// Granted by one before.
+    const fn before(who: NodeId, until: Instant) -> Self {
+        Self { who: Some(who), request: Stamp(0), fence: Fence::ZERO, waited: Span::ZERO, until, told: true }
+    }
 }
 
 /// One that has just begun to grant: what others granted before may still last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Takeover {
+struct Takeover {
     /// By then it does not, whoever has not answered.
     until: Instant,
     /// Who said what it holds.
@@ -289,34 +315,22 @@ pub struct Takeover {
 }
 
 impl Takeover {
-    /// Begins now: nobody else grants from now on.
-    #[must_use]
-    pub fn new(cx: &Context<'_>) -> Self {
-        let mine = if Self::remembers(cx) { cx.roster.set_of(cx.me) } else { NodeSet::EMPTY };
-        Self { until: cx.now.after(granted(cx.timing.lock_lease)), answered: mine }
-    }
-
-    /// Whether this node knows all that it may hold: it was up when the oldest of it was granted.
-    #[must_use]
-    pub fn remembers(cx: &Context<'_>) -> bool {
-        cx.uptime >= granted(cx.timing.lock_lease)
-    }
-
-    /// When whatever was granted before is over.
-    #[must_use]
-    pub const fn until(&self) -> Instant {
-        self.until
-    }
-
-    /// These said what they hold, and it is written down.
-    pub fn answer(&mut self, set: NodeSet) {
-        self.answered = self.answered.with(set);
+    fn new(cx: &Context<'_>) -> Self {
+        Self { until: cx.now.after(granted(cx.timing.lock_lease)), answered: NodeSet::EMPTY }
     }
 
     /// Whether something may be granted. Everybody of the group must have answered, not only of the view: one that was
     /// taken out of it may hold what it was granted before.
-    #[must_use]
-    pub fn is_over(&self, cx: &Context<'_>) -> bool {
+    fn is_over(&self, cx: &Context<'_>) -> bool {
         self.until <= cx.now || cx.roster.all().without(self.answered).is_empty()
     }
 }
+
+/// Whether this node knows all that it may hold: it was up when the oldest of it was granted.
+#[must_use]
+pub fn remembers(cx: &Context<'_>) -> bool {
+    cx.uptime >= granted(cx.timing.lock_lease)
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,23 +10,37 @@
 
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::clock::Stamp;
+use crate::group::NodeSet;
 use crate::time::{Instant, Span};
 use crate::wire::{self, Silence};
 
 mod any;
 pub mod central;
 pub mod claims;
+pub mod consent;
 pub mod docket;
 mod fence;
 pub mod keeper;
+pub mod lamport;
+pub mod maekawa;
+mod numbers;
+mod post;
+pub mod raymond;
+pub mod ricart_agrawala;
 pub mod token_ring;
+pub mod voting;
 
 pub use any::{AnyMessage, AnyMutex};
 pub use central::Central;
 pub use claims::{Claims, LOCKS_MAX};
 pub use fence::{Fence, FencedResource, Outdated};
-pub use token_ring::TokenRing;
+pub use lamport::Lamport;
+pub use maekawa::Maekawa;
+pub use raymond::Raymond;
+pub use ricart_agrawala::RicartAgrawala;
 use serde::{Deserialize, Serialize};
+pub use token_ring::TokenRing;
+pub use voting::Voting;
 
 /// A lock's name, as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -224,6 +238,11 @@ impl Refusal {
 pub trait Mutex: Algorithm<Message: wire::Message, Command = Command, Notice = Notice> {
     /// The fence under which this node holds `lock` at `now`: to be asked before every use of the shared thing.
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence>;
+
+    /// Whether it can work in a group of these: asked when the group is built.
+    fn suits(&self, _group: NodeSet) -> bool {
+        true
+    }
 
     /// Goes on after a reboot: nothing above `stamp` was agreed to before it. Nothing to do where fences come from terms.
     fn resume(&mut self, _stamp: Stamp) {}

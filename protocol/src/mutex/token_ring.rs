@@ -96,9 +96,8 @@ impl TokenRing {
                     self.ask(cx, &claim, out);
                 }
             }
-            Some(Claim { phase: Phase::Held { .. }, .. }) => {}
             None if here => self.pass(cx, lock, out),
-            None => {}
+            Some(Claim { phase: Phase::Held { .. }, .. }) | None => {} // kept, or not here
         }
     }
 
@@ -169,6 +168,7 @@ impl Algorithm for TokenRing {
         self.keeper.tend(cx, &self.claims, out);
         for lock in &self.keeper.locks() {
             self.settle(cx, *lock, out);
+            self.keeper.try_no_longer(cx, *lock, &mut self.claims, out);
         }
     }
 

@@ -53,11 +53,13 @@ pub enum Kind {
     DijkstraScholten = 57,
     /// The shared clock.
     ClockSync = 60,
+    /// The counter behind a fence.
+    Counter = 64,
 }
 
 impl Kind {
     /// Every kind there is.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Hello,
         Self::Receipt,
         Self::Alive,
@@ -81,6 +83,7 @@ impl Kind {
         Self::Wave,
         Self::DijkstraScholten,
         Self::ClockSync,
+        Self::Counter,
     ];
 
     /// The byte on the wire.
@@ -110,6 +113,7 @@ impl Kind {
             Self::Wave => 56,
             Self::DijkstraScholten => 57,
             Self::ClockSync => 60,
+            Self::Counter => 64,
         }
     }
 
@@ -137,9 +141,13 @@ impl Kind {
             | Self::Maekawa
             | Self::Voting
             | Self::Raymond => Stage::Mutex,
-            Self::Tokens | Self::Diffusing | Self::Snapshot | Self::Wave | Self::DijkstraScholten | Self::ClockSync => {
-                Stage::Upper
-            }
+            Self::Tokens
+            | Self::Diffusing
+            | Self::Snapshot
+            | Self::Wave
+            | Self::DijkstraScholten
+            | Self::ClockSync
+            | Self::Counter => Stage::Upper,
         }
     }
 
@@ -170,6 +178,7 @@ impl Kind {
             Self::Wave => "wave",
             Self::DijkstraScholten => "dijkstra-scholten",
             Self::ClockSync => "clock-sync",
+            Self::Counter => "counter",
         }
     }
 }

@@ -16,6 +16,7 @@ use protocol::wire::{self, FRAME_MAX, Key, Kind, Path, To};
 use protocol::{Config, Instant, NodeId, Span, Timing};
 use std::collections::{BTreeMap, BTreeSet};
 
+pub mod bag;
 pub mod bench;
 pub mod crowd;
 pub mod faults;

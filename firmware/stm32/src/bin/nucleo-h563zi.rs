@@ -158,7 +158,7 @@ async fn main(spawner: Spawner) -> ! {
     watchdog.unleash();
     let mut board = Desk::<_, LOCKS>::new(Nucleo { watchdog, adc, reference, stack }, &page, &LIGHTS, &ASKS);
     let start = chosen::start(page, random.next_u64());
-    drive::<_, _, NEIGHBOURS_MAX>(start, &mut transport, &mut keeper, &mut board).await;
+    drive::<_, _, NEIGHBOURS_MAX, _>(start, &mut transport, &mut keeper, &mut board).await;
     chip::rest().await
 }
 

@@ -5,7 +5,7 @@
 //!
 //! | case | what |
 //! | --- | --- |
-//! | uncontended | every other node in turn asks, holds and gives back: the mean over all of them |
+//! | uncontended | every other node in turn asks, holds and gives back, three seconds apart: the mean over all of them |
 //! | contended | all of them ask at the same moment |
 //! | holder-crash | all of them ask again and again; one crashes while it holds the lock |
 //! | coordinator-crash | the same, and the leader crashes |
@@ -36,7 +36,7 @@ pub const SIZES: [u32; 3] = [4, 8, 16];
 pub const NODES: RangeInclusive<u32> = 2..=LOCKERS_MAX as u32;
 
 /// What tells somebody that others come first.
-const COURTESIES: [&str; 2] = ["waiting", "deferred"];
+const COURTESIES: [&str; 3] = ["waiting", "wait", "deferred"];
 
 /// What members do, and who crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

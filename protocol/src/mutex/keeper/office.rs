@@ -82,7 +82,9 @@ impl Office {
     /// Whether nothing of the lock is warranted any more.
     pub(super) fn is_over(&self, cx: &Context<'_>, lock: LockId) -> bool {
         self.post(lock).is_none_or(|post| {
-            post.fate == Fate::Made && post.calls.is_empty() && post.issued.after(granted(cx.timing.lock_lease)) <= cx.now
+            post.fate == Fate::Made
+                && post.calls.is_empty()
+                && post.issued.after(granted(cx.timing.lock_lease)) <= cx.now
         })
     }
 
@@ -100,15 +102,8 @@ impl Office {
         let generation = self.new_generation();
         let wait = self.since.after(granted(cx.timing.lock_lease));
         let fate = Fate::Asking { before: None, clear: NodeSet::EMPTY, wait, tell: Some(cx.now) };
-        let post = Post {
-            lock,
-            generation,
-            issued: self.since,
-            sign: cx.now,
-            fate,
-            calls: NodeSet::EMPTY,
-            direct: false,
-        };
+        let post =
+            Post { lock, generation, issued: self.since, sign: cx.now, fate, calls: NodeSet::EMPTY, direct: false };
         self.posts.push(post).is_ok()
     }
 
@@ -156,7 +151,7 @@ impl Office {
     /// Rules on a call.
     pub(super) fn rule(&mut self, cx: &Context<'_>, from: NodeSet, lock: LockId, call: (Need, Generation)) -> Ruling {
         let (need, theirs) = call;
-        let patience = self.patience(cx);
+        let patience = patience(cx);
         let Some(post) = self.post_mut(lock) else { return Ruling::Noted };
         let current = post.generation == theirs;
         let over = cx.now.after(granted(cx.timing.lock_lease));
@@ -185,8 +180,8 @@ impl Office {
                 post.sign = cx.now;
                 Ruling::Noted
             }
-            (Need::Missing, Fate::Made) if current => Ruling::Lost,
-            (Need::Missing, Fate::Made | Fate::Asking { .. }) => Ruling::Noted, // known, or long found
+            (Need::Missing | Need::Astray, Fate::Made) if current => Ruling::Lost,
+            (Need::Missing | Need::Astray, Fate::Made | Fate::Asking { .. }) => Ruling::Noted, // known, or long found
         }
     }
 
@@ -209,7 +204,7 @@ impl Office {
     /// The token was made.
     pub(super) fn made(&mut self, cx: &Context<'_>, lock: LockId) -> Option<Generation> {
         let post = self.post_mut(lock)?;
-        (post.fate, post.issued, post.sign) = (Fate::Made, cx.now, cx.now);
+        (post.fate, post.issued, post.sign, post.direct) = (Fate::Made, cx.now, cx.now, false);
         Some(post.generation)
     }
 
@@ -242,18 +237,20 @@ impl Office {
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.posts.iter().fold(None, |soonest, post| match post.fate {
             Fate::Made => soonest,
+            // It is not made before whoever knows the one before was told.
+            Fate::Asking { before: Some(_), tell: Some(tell), .. } => sooner(soonest, Some(tell)),
             Fate::Asking { wait, tell, .. } => sooner(soonest, sooner(Some(wait), tell)),
         })
-    }
-
-    /// How long a token may be out of sight: everybody may use it, each a little shorter than it would have to tell.
-    fn patience(&self, cx: &Context<'_>) -> Span {
-        let lease = granted(cx.timing.lock_lease);
-        lease.plus(lease.share(1, 3).times(cx.roster.all().len()))
     }
 
     fn new_generation(&mut self) -> Generation {
         self.round = self.round.saturating_add(1);
         Generation { term: self.term, round: self.round }
     }
+}
+
+/// How long a token may be out of sight: everybody may use it, each a little shorter than it would have to tell.
+fn patience(cx: &Context<'_>) -> Span {
+    let lease = granted(cx.timing.lock_lease);
+    lease.plus(lease.share(1, 3).times(cx.roster.all().len()))
 }

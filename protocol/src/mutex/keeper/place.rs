@@ -1,11 +1,11 @@
 //! One lock's token, seen from one node.
 
-use super::super::claims::{Claim, Granted};
 use super::super::LockId;
-use super::word::{Generation, Token};
+use super::super::claims::{Claim, Granted};
+use super::word::{Generation, Need, Token};
 use crate::algorithm::Context;
 use crate::clock::Stamp;
-use crate::group::NodeSet;
+use crate::group::{NodeSet, SLOTS_MAX};
 use crate::time::{Instant, Span};
 
 /// A call that was not answered yet.
@@ -23,8 +23,8 @@ pub(in super::super) struct Place {
     pub(in super::super) token: Token,
     /// Whether it is here.
     pub(in super::super) here: bool,
-    /// Whether the leader had it asked for directly.
-    pub(in super::super) direct: bool,
+    /// Who else than the leader may be asked for it.
+    pub(in super::super) via: NodeSet,
     /// The leader that last spoke of it.
     pub(in super::super) root: NodeSet,
     /// Whether others wait for it here.
@@ -42,19 +42,21 @@ pub(in super::super) struct Place {
     pub(super) owed: NodeSet,
     /// Whom the token was passed to.
     pub(super) passed: NodeSet,
-    /// Whether that one is gone.
-    pub(super) missing: bool,
+    /// What to tell the leader because somebody is gone.
+    pub(super) trouble: Option<Need>,
+    /// Until when a claim that is only tried is worth waiting for.
+    pub(super) tried: Option<Instant>,
     /// When it was last spoken of.
     pub(super) touched: Instant,
 }
 
 impl Place {
-    pub(super) const fn new(lock: LockId, generation: Generation, root: NodeSet, now: Instant) -> Self {
+    pub(super) fn new(lock: LockId, generation: Generation, root: NodeSet, now: Instant) -> Self {
         Self {
             lock,
             token: Token::new(generation),
             here: false,
-            direct: false,
+            via: NodeSet::first(SLOTS_MAX),
             root,
             busy: false,
             warrant: None,
@@ -64,7 +66,8 @@ impl Place {
             had: None,
             owed: NodeSet::EMPTY,
             passed: NodeSet::EMPTY,
-            missing: false,
+            trouble: None,
+            tried: None,
             touched: now,
         }
     }
@@ -79,7 +82,12 @@ impl Place {
             self.had = self.had.max(Some(self.token.generation));
         }
         self.token = Token::new(generation);
-        (self.passed, self.missing, self.direct) = (NodeSet::EMPTY, false, false);
+        (self.passed, self.trouble, self.via) = (NodeSet::EMPTY, None, NodeSet::first(SLOTS_MAX));
+    }
+
+    /// Whether the leader asked for the token before, and tells who may be asked for this one.
+    pub(in super::super) fn is_recalled(&self) -> bool {
+        self.via != NodeSet::first(SLOTS_MAX)
     }
 
     /// How long the token that is here may still be used.
@@ -124,9 +132,19 @@ impl Place {
         self.pending.is_some()
     }
 
-    /// Waits for the token to come by itself, but not for ever.
+    /// Waits for the token to come by itself, but calls the leader if it does not: silence means failure.
     pub(in super::super) fn wait(&mut self, cx: &Context<'_>) {
-        self.due = self.due.or(Some(cx.now.after(cx.timing.lock_lease)));
+        self.due = self.due.or(Some(cx.now.after(cx.timing.heartbeat.share(1, 2))));
+    }
+
+    /// Whoever was asked for the token is gone.
+    pub(in super::super) fn go_astray(&mut self, cx: &Context<'_>) {
+        (self.trouble, self.due) = (Some(Need::Astray), Some(cx.now));
+    }
+
+    /// Older tokens than this are void, as another member says.
+    pub(in super::super) fn void(&mut self, cx: &Context<'_>, generation: Generation) {
+        self.raise(generation, cx.now);
     }
 
     /// Passes the token on. This is its copy: the token is looked for if `to` is gone.

@@ -2,6 +2,7 @@
 
 use super::super::{Fence, LockId};
 use crate::clock::{Stamp, Term};
+use crate::group::NodeSet;
 use serde::{Deserialize, Serialize};
 
 /// Which token of a lock this is: the term of the leader that made it, and which of its tokens.
@@ -64,6 +65,8 @@ pub enum Need {
     Using,
     /// Whom it passed the token to is gone: the token may be lost. Nothing is answered.
     Missing,
+    /// Whom it asked for the token is gone: it knows no way to it. Nothing is answered.
+    Astray,
 }
 
 /// What members and the leader say about the token of a lock.
@@ -104,8 +107,8 @@ pub enum Word {
         lock: LockId,
         /// The token that will be made.
         generation: Generation,
-        /// Whether it will be asked for at the leader itself, as the usual way did not work.
-        direct: bool,
+        /// Who else than the leader may be asked for it: nobody, where that did not work.
+        via: NodeSet,
     },
     /// To the leader: this member is not inside, and never will be by an older token.
     Clear {

@@ -1,0 +1,256 @@
+//! The tree lock of Raymond on whole nodes: what it costs on known trees, and what becomes of lost tokens.
+
+mod common;
+
+use common::locks::{DOOR, LEASE, Locks};
+use common::{complete, line, lossy};
+use protocol::mutex::{Fence, Notice, Raymond, Refusal};
+use protocol::wire::Kind;
+use protocol::{NodeId, Span};
+
+fn tree(count: usize) -> Locks<Raymond> {
+    Locks::new(count, Kind::Raymond, Raymond::new())
+}
+
+fn moment(locks: &mut Locks<Raymond>) {
+    locks.run(Span::from_millis(300));
+}
+
+/// A line led by its last member: every member's parent is the next.
+fn rope(count: usize) -> Locks<Raymond> {
+    Locks::linked(count, Kind::Raymond, Raymond::new(), line)
+}
+
+#[test]
+fn on_a_line_an_entry_costs_two_letters_for_every_edge_on_the_way_to_the_token() {
+    let mut locks = rope(5);
+    for (index, edges) in [(0, 4), (1, 1), (4, 3), (4, 0), (2, 2), (0, 2)] {
+        locks.mark();
+        locks.acquire(index, DOOR);
+        moment(&mut locks);
+        assert_eq!(locks.holder(DOOR), Some(index));
+        locks.release(index, DOOR);
+        assert_eq!(locks.letters(), 2 * edges, "node {index}");
+    }
+}
+
+#[test]
+fn where_all_hear_all_an_entry_costs_at_most_four_letters() {
+    for count in [3, 5, 9, 16] {
+        let mut locks = tree(count);
+        locks.mark();
+        locks.acquire(0, DOOR);
+        moment(&mut locks);
+        locks.release(0, DOOR);
+        assert_eq!(locks.letters(), 2, "from the leader, {count} members");
+        locks.mark();
+        locks.acquire(1, DOOR);
+        moment(&mut locks);
+        assert_eq!(locks.holder(DOOR), Some(1));
+        assert_eq!(locks.letters(), 4, "over the leader, {count} members");
+    }
+}
+
+#[test]
+fn a_token_that_was_long_away_from_the_leader_needs_a_call_and_a_warrant() {
+    let mut locks = tree(5);
+    locks.acquire(0, DOOR);
+    moment(&mut locks);
+    locks.release(0, DOOR);
+    locks.run(Span::from_secs(20));
+    locks.mark();
+    locks.acquire(0, DOOR);
+    moment(&mut locks);
+    assert_eq!((locks.holder(DOOR), locks.letters()), (Some(0), 2));
+}
+
+#[test]
+fn all_enter_in_turn_when_all_want_to() {
+    let mut locks = rope(6);
+    locks.mark();
+    for index in 0..6 {
+        locks.acquire(index, DOOR);
+    }
+    let mut left: Vec<usize> = (0..6).collect();
+    while !left.is_empty() {
+        locks.run(Span::from_millis(5));
+        if let Some(holder) = locks.holder(DOOR) {
+            left.retain(|&index| index != holder);
+            locks.release(holder, DOOR);
+        }
+    }
+    println!("six entries on a line of six: {} letters", locks.letters());
+    assert!(locks.letters() <= 6 * 4, "about four an entry: {}", locks.letters());
+}
+
+#[test]
+fn m3_two_locks_are_held_by_two_nodes_at_once() {
+    let mut locks = tree(4);
+    locks.acquire(0, DOOR);
+    locks.acquire(1, "printer");
+    moment(&mut locks);
+    assert_eq!((locks.holder(DOOR), locks.holder("printer")), (Some(0), Some(1)));
+}
+
+#[test]
+fn the_leader_enters_by_itself_when_the_token_rests_there() {
+    let mut locks = tree(4);
+    locks.acquire(3, DOOR);
+    locks.run(Span::from_millis(1));
+    assert_eq!(locks.holder(DOOR), Some(3));
+    assert_eq!(locks.letters(), 0);
+}
+
+#[test]
+fn a_try_is_refused_after_a_heartbeat_while_another_is_inside_and_granted_when_nobody_is() {
+    let mut locks = tree(4);
+    locks.acquire(0, DOOR);
+    moment(&mut locks);
+    locks.mark();
+    locks.try_(1, DOOR);
+    locks.run(Span::from_millis(1_001));
+    assert_eq!(locks.told(1), [Notice::Refused { lock: protocol::mutex::LockId::from_name(DOOR), why: Refusal::Busy }]);
+    locks.release(0, DOOR);
+    moment(&mut locks);
+    locks.try_(1, DOOR);
+    moment(&mut locks);
+    assert_eq!(locks.holder(DOOR), Some(1));
+}
+
+#[test]
+fn a_hold_is_renewed_for_as_long_as_the_leader_agrees() {
+    let mut locks = tree(4);
+    for index in [0, 3] {
+        locks.acquire(index, DOOR);
+        moment(&mut locks);
+        for _ in 0..10 {
+            locks.run(Span::from_secs(2));
+            locks.renew(index, DOOR);
+            moment(&mut locks);
+            assert_eq!(locks.holder(DOOR), Some(index));
+        }
+        locks.release(index, DOOR);
+        moment(&mut locks);
+    }
+}
+
+#[test]
+fn a_token_lost_with_its_holder_is_made_anew_when_its_lease_is_over() {
+    let mut locks = tree(5);
+    locks.acquire(1, DOOR);
+    moment(&mut locks);
+    let before = locks.fence(DOOR).unwrap();
+    locks.net.crash(1);
+    locks.acquire(2, DOOR);
+    let took = locks.await_holder(2, DOOR);
+    assert!(took > LEASE.share(9, 10), "its lease was waited out: {took:?}");
+    assert!(took < Span::from_secs(12), "{took:?}");
+    assert!(locks.fence(DOOR).unwrap() > before);
+}
+
+#[test]
+fn a_broken_tree_is_mended_and_the_token_found_at_once() {
+    let mut locks = tree(5);
+    locks.acquire(1, DOOR);
+    moment(&mut locks);
+    locks.net.crash(2); // a bystander
+    locks.acquire(3, DOOR);
+    locks.run(Span::from_millis(500));
+    locks.release(1, DOOR);
+    let took = locks.await_holder(3, DOOR);
+    println!("after a bystander's crash: {took:?}");
+    assert!(took < Span::from_secs(6), "nobody's lease is waited out: {took:?}");
+}
+
+#[test]
+fn a_leaders_crash_loses_nothing_but_time() {
+    let mut locks = tree(5);
+    locks.acquire(1, DOOR);
+    moment(&mut locks);
+    let before = locks.fence(DOOR).unwrap();
+    locks.net.crash(4);
+    locks.acquire(2, DOOR);
+    locks.run(Span::from_secs(2));
+    locks.release(1, DOOR);
+    let took = locks.await_holder(2, DOOR);
+    println!("after the leader's crash: {took:?}");
+    assert!(locks.fence(DOOR).unwrap() > before);
+}
+
+#[test]
+fn a_holder_that_is_cut_off_loses_the_lock_before_another_has_it() {
+    let mut locks = tree(5);
+    locks.acquire(0, DOOR);
+    moment(&mut locks);
+    locks.net.relink(|a, b| (a == 0) == (b == 0));
+    locks.acquire(2, DOOR);
+    locks.await_holder(2, DOOR);
+    // Two trees meet: the one that was cut off wants the lock again, and has an old token.
+    locks.acquire(0, DOOR);
+    locks.run(Span::from_secs(3));
+    assert_ne!(locks.holder(DOOR), Some(0), "an old token is good for nothing");
+    locks.net.relink(complete);
+    locks.await_holder(0, DOOR);
+}
+
+#[test]
+fn a_holder_that_restarts_does_not_hold_and_its_lease_is_waited_out() {
+    let mut locks = tree(5);
+    locks.acquire(1, DOOR);
+    moment(&mut locks);
+    locks.net.boot(1);
+    locks.acquire(2, DOOR);
+    assert_eq!(locks.holder(DOOR), None);
+    let took = locks.await_holder(2, DOOR);
+    assert!(took > LEASE.share(8, 10), "{took:?}");
+}
+
+#[test]
+fn a_leader_that_restarts_finds_or_makes_every_token() {
+    let mut locks = tree(5);
+    locks.acquire(1, DOOR);
+    moment(&mut locks);
+    locks.net.boot(4);
+    for _ in 0..4 {
+        locks.run(Span::from_secs(2));
+        if locks.holder(DOOR) == Some(1) {
+            locks.renew(1, DOOR);
+        }
+    }
+    locks.run(Span::from_secs(5));
+    locks.acquire(3, DOOR);
+    locks.await_holder(3, DOOR);
+}
+
+#[test]
+fn with_30_percent_of_all_frames_lost_all_enter_one_after_the_other() {
+    for seed in 0..10 {
+        let mut locks = tree(5);
+        locks.net.set_fate(lossy(30, seed));
+        for round in 0..4 {
+            for index in 0..5 {
+                locks.acquire(index, DOOR);
+            }
+            let mut left: Vec<usize> = (0..5).collect();
+            let start = locks.net.now;
+            while !left.is_empty() {
+                locks.run(Span::from_millis(10));
+                if let Some(holder) = locks.holder(DOOR) {
+                    left.retain(|&index| index != holder);
+                    locks.release(holder, DOOR);
+                }
+                assert!(locks.net.now.since(start) < Span::from_secs(90), "seed {seed}, round {round}: {left:?} wait");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_fence_is_the_leaders_term_and_the_tokens_sequence() {
+    let mut locks = tree(3);
+    locks.acquire(0, DOOR);
+    moment(&mut locks);
+    let Fence { term, count } = locks.fence(DOOR).unwrap();
+    assert_eq!(term.by, NodeId(3));
+    assert_eq!(count.0, (1 << 32) + 2, "the first token of this leader, after a hop and an entry");
+}
