@@ -355,7 +355,8 @@ fn every_message_of_the_snapshot_is_pinned() {
 
 #[test]
 fn every_message_of_the_termination_detections_is_pinned() {
-    use protocol::termination::{dijkstra_scholten, wave};
+    use protocol::termination::dijkstra_scholten::Message as M;
+    use protocol::termination::wave;
     let id = wave::Id { initiator: NodeId(300), incarnation: 2, number: 7 };
     let sums = wave::Sums { covered: NodeSet::first(9), sent: 1, heard: 128, job: 4 };
     let (members, asked) = (NodeSet::first(9), NodeSet::first(2));
@@ -369,7 +370,6 @@ fn every_message_of_the_termination_detections_is_pinned() {
     for (message, bytes) in cases {
         assert_eq!(body(&message), bytes, "{message:?}");
     }
-    use dijkstra_scholten::Message as M;
     let cases: [(M, &[u8]); 4] = [
         (M::Signal { boot: 2, count: 300 }, &[0, 2, 0xAC, 2]),
         (M::Terminate { job: 4, boot: 2, number: 7 }, &[1, 4, 2, 7]),
