@@ -21,8 +21,20 @@ pub(crate) type Election = protocol::election::WirelessFlat;
 /// Its lock.
 #[cfg(mutex = "central")]
 pub(crate) type Mutex = protocol::mutex::Central;
+#[cfg(mutex = "lamport")]
+pub(crate) type Mutex = protocol::mutex::Lamport;
+#[cfg(mutex = "maekawa")]
+pub(crate) type Mutex = protocol::mutex::Maekawa;
 #[cfg(mutex = "none")]
 pub(crate) type Mutex = protocol::mutex::NoMutex;
+#[cfg(mutex = "raymond")]
+pub(crate) type Mutex = protocol::mutex::Raymond;
+#[cfg(mutex = "ricart-agrawala")]
+pub(crate) type Mutex = protocol::mutex::RicartAgrawala;
+#[cfg(mutex = "token-ring")]
+pub(crate) type Mutex = protocol::mutex::TokenRing;
+#[cfg(mutex = "voting")]
+pub(crate) type Mutex = protocol::mutex::Voting;
 
 /// What stands on top.
 #[cfg(app = "counter")]

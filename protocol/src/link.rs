@@ -13,7 +13,8 @@
 //! room for fewer than [`ANSWERS_MAX`] of its own: the writer gets no receipt and comes again. Nodes that all wait for
 //! each other's receipts like this would wait for ever; so one whose letters stay unanswered for [`STUCK_ROUNDS`] takes
 //! letters in all the same. If there is no room at all then, whoever has left a letter unanswered for longest is given up
-//! for it. Where that is nobody, a letter that was promised stops the node.
+//! for it; where that is nobody, whoever the new letter is for. Only a letter to a neighbour that finds no room stops the
+//! node: of neighbours nobody else tells who was given up.
 //!
 //! A letter is given up after some rounds, or when its reader is suspected to be down ([`Link::forget`]): a letter to
 //! somebody who is gone must not fill the queue. Whoever wrote it is told who was given up, not what was lost.
@@ -37,7 +38,9 @@ pub use relay::RELAYS_MAX;
 pub const QUEUE_MAX: usize = 10;
 /// How many letters a node may write because it took one in.
 pub const ANSWERS_MAX: usize = 4;
-const _: () = assert!(ANSWERS_MAX < QUEUE_MAX, "a node that waits for nobody must take letters in");
+/// How many letters may wait where one more is taken in.
+pub const WAITING_MAX: usize = QUEUE_MAX - ANSWERS_MAX;
+const _: () = assert!(WAITING_MAX > 0, "a node that waits for nobody must take letters in");
 /// How many receipts wait.
 const RECEIPTS_MAX: usize = 4;
 /// The longest message that can be a letter: a frame less the longest envelope.
@@ -183,24 +186,28 @@ impl<P: Message> Link<P> {
                 (now, Some(Post { number: self.number, stamp, unsent: to, rounds: 0, attempts: 0 }))
             }
         };
-        if delivery == Delivery::Reliable && self.queue.is_full() {
-            self.make_room()?;
+        if delivery == Delivery::Reliable && self.queue.is_full() && !self.make_room() {
+            if scope != Scope::Group {
+                return Err(Full);
+            }
+            self.lost = self.lost.with(to);
+            return Ok(());
         }
         self.queue.push(Posted { message, scope, to, due, letter }).map_err(|_| Full)
     }
 
-    /// Takes out what was no promise, or what was tried in vain for longest.
-    fn make_room(&mut self) -> Result<(), Full> {
+    /// Takes out what was no promise, or what was tried in vain for longest. Whether there is room now.
+    fn make_room(&mut self) -> bool {
         let no_promise = |old: &Posted<P>| old.message.delivery() != Delivery::Reliable;
         let hopeless = |old: &&Posted<P>| old.scope == Scope::Group && old.rounds() >= STUCK_ROUNDS;
         let most = self.queue.iter().filter(hopeless).map(Posted::rounds).max();
         let in_vain = |old: &Posted<P>| old.scope == Scope::Group && Some(old.rounds()) == most;
-        let at = self.queue.iter().position(no_promise).or_else(|| self.queue.iter().position(in_vain)).ok_or(Full)?;
-        let Posted { message, to, .. } = self.queue.remove(at);
+        let at = self.queue.iter().position(no_promise).or_else(|| self.queue.iter().position(in_vain));
+        let Some(Posted { message, to, .. }) = at.map(|at| self.queue.remove(at)) else { return false };
         if message.delivery() == Delivery::Reliable {
             self.lost = self.lost.with(to);
         }
-        Ok(())
+        true
     }
 
     /// Takes out what a newer message makes pointless.
@@ -272,7 +279,14 @@ impl<P: Message> Link<P> {
     /// Whether there is room for the answers to one more letter.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.letters() <= QUEUE_MAX - ANSWERS_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
+        self.letters() <= WAITING_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
+    }
+
+    /// Whether a letter that nobody waits for would leave room for answers. Nodes that fill their queues unasked take no
+    /// more letters in, and when all do nobody is ever answered.
+    #[must_use]
+    pub fn may_speak(&self) -> bool {
+        self.letters() < WAITING_MAX
     }
 
     /// How many own letters wait to be acknowledged.

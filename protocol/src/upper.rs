@@ -9,7 +9,7 @@
 //! application has to say, elections and locks are not kept from talking.
 
 use crate::algorithm::{Algorithm, Context, Input, OUTPUTS_MAX, Outbox, Scope};
-use crate::link::{ANSWERS_MAX, QUEUE_MAX};
+use crate::link::WAITING_MAX;
 use crate::time::Instant;
 use crate::wire::{self, Silence};
 use core::convert::Infallible;
@@ -17,7 +17,7 @@ use heapless::Deque;
 
 /// How many letters may wait in the link before what stands on top has to wait too.
 pub const LETTERS_MAX: usize = 4;
-const _: () = assert!(LETTERS_MAX <= QUEUE_MAX - ANSWERS_MAX, "it must never keep a node from taking letters in");
+const _: () = assert!(LETTERS_MAX <= WAITING_MAX, "it must never keep a node from taking letters in");
 
 /// The notices of a stage on top, until the host takes them: it does so after every input.
 pub type Told<N> = Deque<N, { 2 * OUTPUTS_MAX }>;

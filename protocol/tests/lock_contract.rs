@@ -135,7 +135,7 @@ fn a_request_that_is_taken_back_at_once_leaves_the_lock_free() {
         locks.acquire(1, DOOR);
         locks.await_holder(1, DOOR);
         assert_eq!(refused(&locks.told(0)), [Refusal::Cancelled]);
-        assert_eq!(locks.told(0).len(), 1, "{:?}", locks.told(0));
+        assert!(!locks.told(0).iter().any(|notice| matches!(notice, Notice::Acquired { .. })));
     });
 }
 
@@ -145,7 +145,10 @@ fn whoever_waits_is_told_so() {
         locks.acquire(0, DOOR);
         locks.await_holder(0, DOOR);
         locks.acquire(1, DOOR);
-        locks.run(Span::from_secs(1));
+        for _ in 0..4 {
+            locks.renew(0, DOOR);
+            locks.run(LEASE.share(1, 2)); // soon enough to tell a long wait from a failure
+        }
         assert!(locks.told(1).iter().any(|notice| matches!(notice, Notice::Waiting { .. })), "{:?}", locks.told(1));
     });
 }
@@ -241,7 +244,10 @@ fn fences_grow_when_the_leader_starts_anew_and_when_all_do() {
         locks.acquire(1, DOOR);
         locks.run(Span::from_millis(100));
         locks.net.crash(2);
-        locks.run(Span::from_secs(10));
+        let start = locks.net.now;
+        while locks.holder(DOOR) != Some(1) && locks.net.now.since(start) < Span::from_secs(10) {
+            locks.run(Span::from_millis(10)); // some need no leader, and are granted meanwhile
+        }
         locks.net.boot(2);
         if locks.holder(DOOR) != Some(1) {
             locks.await_holder(1, DOOR);

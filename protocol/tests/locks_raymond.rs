@@ -67,10 +67,10 @@ fn a_token_that_was_long_away_from_the_leader_needs_a_call_and_a_warrant() {
 #[test]
 fn all_enter_in_turn_when_all_want_to() {
     let mut locks = rope(6);
+    locks.mark();
     for index in 0..6 {
         locks.acquire(index, DOOR);
     }
-    locks.mark();
     let mut left: Vec<usize> = (0..6).collect();
     while !left.is_empty() {
         locks.run(Span::from_millis(5));

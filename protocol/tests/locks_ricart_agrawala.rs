@@ -201,10 +201,10 @@ fn what_a_member_outside_the_view_may_hold_is_waited_out_by_those_who_consented(
     council.acquire(1);
     council.deliver_all();
     assert_eq!(council.holders(), [3]);
-    council.pass(granted(LEASE).minus(Span::from_micros(1)));
+    council.pass(granted(LEASE).minus(Span::from_millis(60)));
     council.deliver_all();
     assert_eq!(council.holders(), []);
-    council.pass(Span::from_micros(1));
+    council.pass(Span::from_millis(60));
     council.deliver_all();
     assert_eq!(council.holders(), [1]);
 }

@@ -12,7 +12,6 @@ use protocol::wire::Kind;
 /// Members crash, come back, are cut off and meet again while all want one of two locks and frames are lost. Then nothing
 /// is, and everybody who wants a lock gets it. [`Locks`] looks at every millisecond that never two hold one.
 fn afflict<M: Mutex + Clone + 'static>(seed: u64, kind: Kind, lock: M) {
-    eprintln!("seed {seed}");
     let mut dice = Dice::new(seed);
     let mut draw = move |sides: u32| (dice.throw() % sides) as usize;
     let (count, spread) = (3 + draw(3), draw(3) == 0);
@@ -44,7 +43,6 @@ fn afflict<M: Mutex + Clone + 'static>(seed: u64, kind: Kind, lock: M) {
         }
         locks.run(Span::from_millis(u32::try_from(draw(60) * draw(60)).unwrap()));
     }
-    eprintln!("calm {}", locks.net.now.as_micros());
     locks.net.relink(linked);
     for index in 0..count {
         if locks.net.nodes[index].is_none() {
@@ -79,14 +77,14 @@ fn afflict<M: Mutex + Clone + 'static>(seed: u64, kind: Kind, lock: M) {
 
 #[test]
 fn m1_whatever_goes_wrong_no_two_members_of_the_ring_are_inside_and_all_enter_in_the_end() {
-    for seed in 0..60 {
+    for seed in 0..20 {
         afflict(seed, Kind::TokenRing, TokenRing::new());
     }
 }
 
 #[test]
 fn m1_whatever_goes_wrong_no_two_members_of_the_tree_are_inside_and_all_enter_in_the_end() {
-    for seed in 0..60 {
+    for seed in 0..20 {
         afflict(seed, Kind::Raymond, Raymond::new());
     }
 }

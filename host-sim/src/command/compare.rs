@@ -45,7 +45,7 @@ enum What {
     /// and a frame takes a millisecond. All are worth the same, so the highest name leads and is the
     /// coordinator where there is one; it does not ask itself. A lock is held for 20 ms.
     ///
-    /// uncontended        every other node in turn asks, holds and gives back: the mean over all
+    /// uncontended        every other node in turn asks, holds and gives back, three seconds apart
     /// contended          all of them ask at the same moment
     /// holder-crash       all of them ask again and again; one crashes while it holds the lock
     /// coordinator-crash  the same, and the leader crashes

@@ -29,6 +29,22 @@ pub struct Mail {
     pub hellos: u64,
 }
 
+impl Mail {
+    /// Adds what was sent at another time.
+    pub fn add(&mut self, other: &Self) {
+        self.messages += other.messages;
+        for (&word, count) in &other.said {
+            *self.said.entry(word).or_default() += count;
+        }
+        self.frames += other.frames;
+        self.bytes += other.bytes;
+        self.resends += other.resends;
+        self.receipts += other.receipts;
+        self.beats += other.beats;
+        self.hellos += other.hellos;
+    }
+}
+
 /// Reads frames and counts what they say.
 #[derive(Clone, Debug)]
 pub struct Clerk {
@@ -132,6 +148,9 @@ mod tests {
         let mail = clerk.mail().clone();
         assert_eq!((mail.messages, mail.frames, mail.resends, mail.said["ok"]), (3, 3, 1, 3));
         assert_eq!((mail.receipts, mail.beats, mail.hellos), (1, 1, 1));
+        let mut sum = mail.clone();
+        sum.add(&mail);
+        assert_eq!((sum.messages, sum.said["ok"], sum.receipts), (6, 6, 2));
         clerk.begin();
         read(&mut clerk, Kind::Bully, letter(2, b), &body[..len]);
         assert_eq!((clerk.mail().messages, clerk.mail().resends), (0, 1));

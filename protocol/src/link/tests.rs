@@ -350,7 +350,7 @@ fn a_receipt_of_an_earlier_boot_acknowledges_nothing() {
 }
 
 #[test]
-fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter() {
+fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter_to_a_neighbour() {
     let mut board = Board::new(1);
     for _ in 0..QUEUE_MAX {
         board.write(&[2], Said::Near(0));
@@ -359,7 +359,8 @@ fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter() {
     for number in 0..QUEUE_MAX {
         board.write(&[2], Said::Letter(u8::try_from(number).unwrap()));
     }
-    assert_eq!(board.post(Scope::Group, members(&[2]), Said::Letter(99)), Err(Full));
+    let neighbour = board.meet(2);
+    assert_eq!(board.post(Scope::Neighbours, neighbour, Said::Letter(99)), Err(Full));
     assert_eq!(board.post(Scope::Group, members(&[2]), Said::Near(99)), Err(Full));
     assert_eq!(only(board.poll(Instant::ZERO)).says().1, Said::Letter(0));
 }
@@ -367,7 +368,7 @@ fn a_full_queue_drops_what_was_no_promise_and_refuses_one_more_letter() {
 #[test]
 fn a_link_with_no_room_for_answers_takes_no_letter_in_and_none_is_lost() {
     let (mut writer, mut busy) = (Board::new(1), Board::new(2));
-    for number in 0..=QUEUE_MAX - ANSWERS_MAX {
+    for number in 0..=WAITING_MAX {
         busy.write(&[3], Said::Letter(u8::try_from(number).unwrap()));
     }
     writer.write(&[2], Said::Letter(0));
@@ -418,7 +419,8 @@ fn a_promised_letter_without_room_costs_whoever_left_one_unanswered_for_longest(
     assert_eq!(board.post(Scope::Group, members(&[2]), Said::Latest(98)), Err(Full), "it was no promise");
     board.write(&[2], Said::Letter(99));
     assert_eq!(board.link.take_lost(), members(&[3]));
-    assert_eq!(board.post(Scope::Group, members(&[2]), Said::Letter(100)), Err(Full), "nobody is to blame");
+    assert_eq!(board.post(Scope::Group, members(&[4]), Said::Letter(100)), Ok(()));
+    assert_eq!(board.link.take_lost(), members(&[4]), "where nobody is to blame, whoever it was for");
 }
 
 #[test]

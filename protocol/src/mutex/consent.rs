@@ -31,14 +31,16 @@ use super::claims::{Claim, Granted, Phase, Renewal};
 use super::{Claims, Fence, LOCKS_MAX, LockId, Notice, Refusal};
 use crate::algorithm::{Context, OUTPUTS_MAX, Outbox};
 use crate::clock::{Stamp, Term};
-use crate::group::{NodeId, NodeSet};
+use crate::group::{NodeId, NodeSet, SLOTS_MAX};
 use crate::time::{Instant, Span, sooner};
 use heapless::Vec;
 
+mod heard;
 mod polls;
 mod promises;
 mod word;
 
+pub use heard::{Heard, rank};
 pub use polls::Poll;
 use polls::{Polls, Subject};
 use promises::{Promises, Verdict};
@@ -50,44 +52,6 @@ pub const MEMBERS_MAX: usize = 16;
 pub const HEARD_MAX: usize = (MEMBERS_MAX - 1) * LOCKS_MAX;
 /// A step that has said so much leaves the rest to the next: nothing here says more than two things at a time.
 const CROWD: usize = OUTPUTS_MAX - 2;
-
-/// A request of another member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Heard {
-    /// Its number.
-    pub request: Stamp,
-    view: NodeSet,
-    /// For which lock.
-    pub lock: LockId,
-    lease: Span,
-    slot: u8,
-    turn: u8,
-    answered: bool,
-}
-
-impl Heard {
-    /// Whose it is.
-    #[must_use]
-    pub fn from(&self) -> NodeSet {
-        NodeSet::slot(usize::from(self.slot))
-    }
-
-    /// What it is ordered by: its stamp, and where that is the same, its maker's name.
-    #[must_use]
-    pub fn rank(&self, cx: &Context<'_>) -> (Stamp, Option<NodeId>) {
-        (self.request, cx.roster.id_of(usize::from(self.slot)))
-    }
-
-    const fn ask(&self) -> Ask {
-        Ask { lock: self.lock, request: self.request, turn: self.turn, lease: self.lease, view: self.view }
-    }
-}
-
-/// What a claim is ordered by among all requests for its lock.
-#[must_use]
-pub const fn rank(cx: &Context<'_>, claim: &Claim) -> (Stamp, Option<NodeId>) {
-    (claim.request, Some(cx.me))
-}
 
 /// An answer to several at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +81,9 @@ pub struct Consent {
     polls: Polls,
     promises: Promises,
     heard: Vec<Heard, HEARD_MAX>,
+    /// Nobody is asked anything before this, unless the application wants it: nodes that ask each other about all their
+    /// locks at once, when a member is back, keep each other from answering.
+    pace: Instant,
     /// When there is something to be done besides: its word to those who are gone has run out, or a step was not enough.
     wake: Option<Instant>,
 }
@@ -127,7 +94,14 @@ impl Consent {
     /// A node that takes part in nothing.
     #[must_use]
     pub fn new() -> Self {
-        Self { claims: Claims::new(), polls: Polls::default(), promises: Promises::NONE, heard: Vec::new(), wake: None }
+        Self {
+            claims: Claims::new(),
+            polls: Polls::default(),
+            promises: Promises::NONE,
+            heard: Vec::new(),
+            pace: Instant::ZERO,
+            wake: None,
+        }
     }
 
     /// It has started anew; nothing above `stamp` was agreed to before.
@@ -172,12 +146,14 @@ impl Consent {
     /// Will ask everybody about a claim.
     pub fn ask(&mut self, cx: &Context<'_>, claim: &Claim) {
         let Claim { lock, request, lease, .. } = *claim;
+        self.pace = cx.now;
         self.polls.begin(cx, Subject { lock, request, renewal: None, lease });
     }
 
     /// Will ask everybody whether a claim may be kept for longer.
     pub fn renew(&mut self, cx: &Context<'_>, claim: &Claim, renewal: Renewal) {
         let Renewal { number, lease, .. } = renewal;
+        self.pace = cx.now;
         self.polls.begin(cx, Subject { lock: claim.lock, request: claim.request, renewal: Some(number), lease });
     }
 
@@ -324,10 +300,10 @@ impl Consent {
         }
     }
 
-    /// Some can be spoken to again: what they were told meanwhile is lost.
-    pub fn hurry(&mut self, cx: &Context<'_>) {
-        for poll in self.polls.iter_mut() {
-            poll.next = poll.next.min(cx.now);
+    /// These can be spoken to again: what they were told meanwhile is lost.
+    pub fn hurry(&mut self, cx: &Context<'_>, set: NodeSet) {
+        for poll in self.polls.iter_mut().filter(|poll| poll.missing(cx).meets(set)) {
+            (poll.fresh, poll.next) = (true, cx.now);
         }
     }
 
@@ -369,7 +345,7 @@ impl Consent {
                         continue;
                     }
                     self.polls.end(poll.lock);
-                    let fence = Fence { term: Term::ZERO, count: poll.request };
+                    let fence = fence(cx, poll.request);
                     self.claims.grant(cx, Granted { lock: poll.lock, request: poll.request, fence, until }, out);
                 }
                 // Something has to run out first; a renewal is of what is held.
@@ -379,15 +355,16 @@ impl Consent {
         refused
     }
 
-    /// Asks whoever has to be asked, and those again that have not answered for long, and those `also` says. Returns a
-    /// claim that was refused because it was only tried.
+    /// Asks whoever has to be asked, those again that have not answered for `patience`, or not for much longer since, and
+    /// those `also` says. Returns a claim that was refused because it was only tried.
     pub fn inquire<M: From<Word>>(
         &mut self,
         cx: &Context<'_>,
+        patience: Span,
         out: &mut Out<M>,
         also: impl Fn(&Self, &Poll) -> NodeSet,
     ) -> Option<Claim> {
-        while !crowded(out) {
+        while !crowded(out) && self.pace <= cx.now {
             let due = *self.polls.iter().find(|poll| poll.next <= cx.now)?;
             let claim = self.claims.get(due.lock).copied()?;
             let trying = matches!(claim.phase, Phase::Waiting { trying: true, .. });
@@ -401,11 +378,14 @@ impl Consent {
                 (true, false) => (Word::Request(ask), missing),
                 (false, _) => (Word::Repeat(ask), missing.with(also(self, &due))),
             };
-            if cx.view.meets(cx.roster.set_of(cx.me)) {
-                out.send(to.and(cx.up), word.into());
+            let to = if cx.view.meets(cx.roster.set_of(cx.me)) { to.and(cx.up) } else { NodeSet::EMPTY };
+            if !to.is_empty() {
+                self.pace = cx.now.after(cx.timing.retry);
+                out.send(to, word.into());
             }
             if let Some(poll) = self.polls.named(due.lock, due.turn) {
-                (poll.fresh, poll.next) = (false, cx.now.after(cx.timing.lease()));
+                let pause = if due.fresh { patience } else { cx.timing.lease() };
+                (poll.fresh, poll.next) = (false, cx.now.after(pause));
             }
         }
         None
@@ -421,7 +401,7 @@ impl Consent {
     /// When something is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let next = self.polls.iter().map(|poll| poll.next).min();
+        let next = self.polls.iter().map(|poll| poll.next.max(self.pace)).min();
         sooner(sooner(self.claims.deadline(), next), self.wake)
     }
 }
@@ -440,4 +420,11 @@ const fn subject(poll: &Poll) -> Subject {
 /// Whether a step has said enough.
 fn crowded<M>(out: &Out<M>) -> bool {
     out.outputs().len() >= CROWD
+}
+
+/// The fence of a request of this node. Requests are granted in the order of their stamps, and of their members where two
+/// have the same; so are fences.
+fn fence(cx: &Context<'_>, request: Stamp) -> Fence {
+    let [slot, slots] = [cx.roster.slot_of(cx.me).unwrap_or(0), SLOTS_MAX].map(|n| u64::try_from(n).unwrap_or(0));
+    Fence { term: Term::ZERO, count: Stamp(request.0.saturating_mul(slots).saturating_add(slot)) }
 }

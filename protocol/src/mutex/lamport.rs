@@ -176,16 +176,19 @@ impl Algorithm for Lamport {
             Input::Message { from, stamp, message } => self.hear(cx, from, stamp, message, out),
             Input::Command(command) => self.command(cx, command, out),
             Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set),
-            Input::Fact(Fact::PeerUp(_)) => self.consent.hurry(cx),
-            // A suspicion is no reason to enter; who leads does not matter; the view was looked at; what is due is due.
-            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::View | Fact::Parent(_))
+            Input::Fact(Fact::PeerUp(set)) => self.consent.hurry(cx, set),
+            // A suspicion is no reason to enter; who leads and the way there do not matter; the view was looked at; what is
+            // due is due.
+            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_) | Fact::View)
             | Input::Timeout => {}
         }
         if let Some(tried) = self.consent.enter(cx, out, |consent, claim| Self::turn(consent, cx, claim)) {
             self.withdraw(cx, &tried, out);
         }
         self.acknowledge(cx, out);
-        if let Some(tried) = self.consent.inquire(cx, out, |consent, poll| Self::ahead(consent, cx, poll)) {
+        if let Some(tried) =
+            self.consent.inquire(cx, cx.timing.lease(), out, |consent, poll| Self::ahead(consent, cx, poll))
+        {
             self.withdraw(cx, &tried, out);
         }
         self.consent.review(cx, out);

@@ -205,7 +205,7 @@ impl Raymond {
             place.busy = !idle;
             if let Some(&Claim { request, phase: Phase::Waiting { trying, .. }, .. }) = self.claims.get(lock) {
                 place.wait(cx);
-                if !trying {
+                if !trying && ahead > 0 {
                     self.claims.wait(lock, request, u8::try_from(ahead).unwrap_or(u8::MAX), out);
                 }
             }

@@ -19,10 +19,10 @@
 //! [`Word::Outdated`] and [`Word::Full`].
 //!
 //! # Cost
-//! 2(n-1) letters for an entry and its exit, contended or not, while nobody waits for longer than
-//! [`crate::Timing::lease`] or three quarters of the lease it asked for; an exit writes only answers that were still owed.
-//! Whoever waits for longer asks all again when it is its turn: 2(n-1) once more, and 2 for each it waits for, as often as
-//! the former time passes. Before entry one round trip; between two holders one letter.
+//! 2(n-1) letters for an entry and its exit, contended or not, while nobody waits for longer than three quarters of a
+//! heartbeat; an exit writes only answers that were still owed. Whoever waits for longer writes and is written 2 more for
+//! each it waits for, then and once every [`crate::Timing::lease`]; and when it is its turn but its consents have run out,
+//! or almost, 2(n-1) once more. Before entry one round trip; between two holders one letter.
 //!
 //! When a holder crashes the next is granted the lock as soon as both the lease has run out, 3 % later than it was given
 //! for, and the view has changed (detection, and a heartbeat); then one round trip. The crash of any other member costs the
@@ -156,15 +156,17 @@ impl Algorithm for RicartAgrawala {
             Input::Message { from, message, .. } => self.hear(cx, from, message, out),
             Input::Command(command) => self.command(cx, command, out),
             Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set),
-            Input::Fact(Fact::PeerUp(_)) => self.consent.hurry(cx),
-            // A suspicion is no reason to enter; who leads does not matter; the view was looked at; what is due is due.
-            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::View | Fact::Parent(_))
+            Input::Fact(Fact::PeerUp(set)) => self.consent.hurry(cx, set),
+            // A suspicion is no reason to enter; who leads and the way there do not matter; the view was looked at; what is
+            // due is due.
+            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_) | Fact::View)
             | Input::Timeout => {}
         }
         // With everybody's consent it is this node's turn: whoever comes first would not have given it.
         self.consent.enter(cx, out, |_, _| Turn::Mine);
         self.answer(cx, out);
-        if let Some(tried) = self.consent.inquire(cx, out, |_, _| NodeSet::EMPTY) {
+        let patience = cx.timing.heartbeat.share(3, 4);
+        if let Some(tried) = self.consent.inquire(cx, patience, out, |_, _| NodeSet::EMPTY) {
             self.withdraw(cx, &tried, out);
             self.answer(cx, out);
         }

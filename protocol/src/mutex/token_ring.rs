@@ -96,9 +96,8 @@ impl TokenRing {
                     self.ask(cx, &claim, out);
                 }
             }
-            Some(Claim { phase: Phase::Held { .. }, .. }) => {}
             None if here => self.pass(cx, lock, out),
-            None => {}
+            Some(Claim { phase: Phase::Held { .. }, .. }) | None => {} // kept, or not here
         }
     }
 

@@ -42,6 +42,9 @@ pub struct Council<M: Mutex> {
 /// Nobody has just started, unless a test says so.
 const START: Instant = Instant::from_micros(60_000_000);
 
+/// How long a member pauses at most before it asks about its next lock.
+const MOMENT: Span = Timing::RADIO.retry;
+
 impl<M: Mutex + Default> Council<M> {
     /// Members of these names, in this order.
     pub fn new(names: &[u32]) -> Self {
@@ -171,8 +174,18 @@ impl<M: Mutex + Default> Council<M> {
         self.step(to, Input::Message { from: NodeId(from), stamp, message });
     }
 
-    /// Delivers letters, those written meanwhile too, until there are none.
+    /// Delivers letters, those written meanwhile and within a moment too, until there are none.
     pub fn deliver_all(&mut self) {
+        self.deliver();
+        while let Some(at) = self.seats.iter().filter_map(|seat| seat.lock.deadline()).min()
+            && at <= self.now.after(MOMENT)
+        {
+            self.pass(at.since(self.now));
+            self.deliver();
+        }
+    }
+
+    fn deliver(&mut self) {
         while let Some(Post { from, to, stamp, message }) = self.mail.pop_front() {
             self.hand_stamped(from, to, stamp, message);
         }

@@ -20,8 +20,8 @@ pub struct Locks<M: Mutex> {
     kind: Kind,
     /// The notices and letters there were when [`Locks::mark`] was last called.
     seen: (usize, usize),
-    /// The highest fence granted so far, by lock.
-    fences: Vec<(LockId, Fence)>,
+    /// The highest fence granted so far, by lock, and to whom.
+    fences: Vec<(LockId, Fence, usize)>,
     /// How many notices have been looked at for their fences.
     judged: usize,
 }
@@ -132,15 +132,16 @@ impl<M: Mutex + Clone + 'static> Locks<M> {
                 assert!(!matches!(notice, node::Notice::Halted(_)), "node {index} at {at:?}: {notice:?}");
                 continue;
             };
-            let Some((_, highest)) = self.fences.iter_mut().find(|(known, _)| known == lock) else {
-                self.fences.push((*lock, *fence));
+            let Some((_, highest, holder)) = self.fences.iter_mut().find(|(known, ..)| known == lock) else {
+                self.fences.push((*lock, *fence, *index));
                 continue;
             };
-            assert!(fence >= highest, "node {index} at {at:?}: {fence:?} after {highest:?}");
-            *highest = *fence;
+            let again = fence == highest && index == holder; // it was renewed
+            assert!(fence > highest || again, "node {index} at {at:?}: {fence:?} after {highest:?}");
+            (*highest, *holder) = (*fence, *index);
         }
         self.judged = self.net.notices.len();
-        for &(lock, _) in &self.fences {
+        for &(lock, ..) in &self.fences {
             let holders = self.holders(lock);
             assert!(holders.len() <= 1, "{holders:?} hold {lock:?} at {:?}", self.net.now);
         }

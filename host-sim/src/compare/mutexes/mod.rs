@@ -5,7 +5,7 @@
 //!
 //! | case | what |
 //! | --- | --- |
-//! | uncontended | every other node in turn asks, holds and gives back: the mean over all of them |
+//! | uncontended | every other node in turn asks, holds and gives back, three seconds apart: the mean over all of them |
 //! | contended | all of them ask at the same moment |
 //! | holder-crash | all of them ask again and again; one crashes while it holds the lock |
 //! | coordinator-crash | the same, and the leader crashes |

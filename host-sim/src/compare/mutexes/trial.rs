@@ -34,6 +34,10 @@ const HOLD: Micros = 20 * HOP;
 /// How long to look on after the last has given back: whatever is still on its way is counted.
 const QUIET: Micros = 200 * HOP;
 
+/// How long nobody wants anything before one asks alone: everybody has heard of the last one's stamp by then, from the
+/// leader. Nothing that is sent in this time counts.
+const PAUSE: Micros = 3_000_000;
+
 /// How long members contend before somebody crashes, how long that one is down, and how long they go on after that.
 const BEFORE: Micros = 500_000;
 const DOWN: Micros = 4_000_000;
@@ -119,7 +123,6 @@ impl Trial {
         let clerk = Clerk::new(world.plan().key(), Stage::Mutex);
         let mut witness = Witness { clerk, checkers: Checkers::default(), deeds: Vec::new() };
         world.run_until(WARM_UP, &mut witness);
-        witness.clerk.begin();
         let mut scene = Scene {
             world,
             witness,
@@ -135,19 +138,17 @@ impl Trial {
         match self.case {
             Case::Uncontended => {
                 for name in 0..leader {
-                    scene.ask(name..name + 1);
-                    scene.finish();
+                    scene.run(scene.world.now() + PAUSE);
+                    scene.measure(name..name + 1);
                 }
             }
             Case::Contended => {
-                scene.ask(0..leader);
-                scene.finish();
+                scene.measure(0..leader);
             }
             Case::HolderCrash => scene.crash(0..leader, None, self.seed),
             Case::CoordinatorCrash => scene.crash(0..leader, Some(leader), self.seed),
             Case::BystanderCrash => scene.crash(0..leader - 1, Some(leader - 1), self.seed),
         }
-        scene.verdict.mail = scene.witness.clerk.mail().clone();
         scene.verdict.violations += scene.witness.checkers.findings().len();
         scene.verdict
     }
@@ -180,10 +181,19 @@ impl Scene {
         self.plan.extend(names.map(|name| (now, name, Act::Ask)));
     }
 
+    /// These ask, all at this moment, and everything that is sent until all have given back is counted.
+    fn measure(&mut self, names: Range<u32>) {
+        self.witness.clerk.begin();
+        self.ask(names);
+        self.finish();
+        self.verdict.mail.add(self.witness.clerk.mail());
+    }
+
     /// These contend without end. After a while one of them crashes, or whoever holds the lock; later it is back, and in
     /// the end everybody must have had its turn.
     fn crash(&mut self, names: Range<u32>, victim: Option<u32>, turn: u64) {
         self.eager = true;
+        self.witness.clerk.begin();
         let contenders = names.clone();
         self.ask(names);
         self.run(self.world.now() + BEFORE + turn * HOLD * 2 / 3);
@@ -201,6 +211,7 @@ impl Scene {
         self.run(self.world.now() + AFTER);
         self.eager = false;
         self.finish();
+        self.verdict.mail.add(self.witness.clerk.mail());
     }
 
     /// Goes on until everybody has had its turn and nothing more is said.

@@ -4,7 +4,6 @@ use crate::clock::Stamp;
 use crate::group::NodeSet;
 use crate::mutex::LockId;
 use crate::time::Span;
-use crate::wire::Delivery;
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -54,12 +53,15 @@ pub enum Word {
 }
 
 impl Word {
-    /// How it travels.
+    /// Which lock it is about.
     #[must_use]
-    pub const fn delivery(&self) -> Delivery {
-        match self {
-            Self::Request(_) | Self::Try(_) | Self::Outdated { .. } | Self::Full { .. } => Delivery::Reliable,
-            Self::Repeat(_) => Delivery::Latest, // it comes again by itself
+    pub const fn lock(&self) -> LockId {
+        match *self {
+            Self::Request(Ask { lock, .. })
+            | Self::Try(Ask { lock, .. })
+            | Self::Repeat(Ask { lock, .. })
+            | Self::Outdated { lock, .. }
+            | Self::Full { lock, .. } => lock,
         }
     }
 

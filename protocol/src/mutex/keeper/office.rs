@@ -151,7 +151,7 @@ impl Office {
     /// Rules on a call.
     pub(super) fn rule(&mut self, cx: &Context<'_>, from: NodeSet, lock: LockId, call: (Need, Generation)) -> Ruling {
         let (need, theirs) = call;
-        let patience = self.patience(cx);
+        let patience = patience(cx);
         let Some(post) = self.post_mut(lock) else { return Ruling::Noted };
         let current = post.generation == theirs;
         let over = cx.now.after(granted(cx.timing.lock_lease));
@@ -237,18 +237,20 @@ impl Office {
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.posts.iter().fold(None, |soonest, post| match post.fate {
             Fate::Made => soonest,
+            // It is not made before whoever knows the one before was told.
+            Fate::Asking { before: Some(_), tell: Some(tell), .. } => sooner(soonest, Some(tell)),
             Fate::Asking { wait, tell, .. } => sooner(soonest, sooner(Some(wait), tell)),
         })
-    }
-
-    /// How long a token may be out of sight: everybody may use it, each a little shorter than it would have to tell.
-    fn patience(&self, cx: &Context<'_>) -> Span {
-        let lease = granted(cx.timing.lock_lease);
-        lease.plus(lease.share(1, 3).times(cx.roster.all().len()))
     }
 
     fn new_generation(&mut self) -> Generation {
         self.round = self.round.saturating_add(1);
         Generation { term: self.term, round: self.round }
     }
+}
+
+/// How long a token may be out of sight: everybody may use it, each a little shorter than it would have to tell.
+fn patience(cx: &Context<'_>) -> Span {
+    let lease = granted(cx.timing.lock_lease);
+    lease.plus(lease.share(1, 3).times(cx.roster.all().len()))
 }

@@ -132,9 +132,9 @@ impl Place {
         self.pending.is_some()
     }
 
-    /// Waits for the token to come by itself, but not for ever.
+    /// Waits for the token to come by itself, but calls the leader if it does not: silence means failure.
     pub(in super::super) fn wait(&mut self, cx: &Context<'_>) {
-        self.due = self.due.or(Some(cx.now.after(cx.timing.lock_lease)));
+        self.due = self.due.or(Some(cx.now.after(cx.timing.heartbeat.share(1, 2))));
     }
 
     /// Whoever was asked for the token is gone.

@@ -43,9 +43,15 @@ impl wire::Message for Message {
     }
 
     fn delivery(&self) -> Delivery {
+        Delivery::Latest // whoever waits asks again, so nothing has to be promised
+    }
+
+    fn about(&self) -> u32 {
         match self {
-            Self::Word(word) => word.delivery(),
-            Self::Ack { .. } | Self::Release { .. } => Delivery::Reliable,
+            Self::Word(word) => word.lock().number(),
+            Self::Ack { lock, .. } => lock.number(),
+            // All that ended at once; one alone is about itself.
+            Self::Release { locks } => locks.iter().fold(0, |about, lock| about ^ lock.number()),
         }
     }
 

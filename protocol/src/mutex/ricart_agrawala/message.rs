@@ -50,9 +50,16 @@ impl wire::Message for Message {
     }
 
     fn delivery(&self) -> Delivery {
+        Delivery::Latest // whoever waits asks again, so nothing has to be promised
+    }
+
+    fn about(&self) -> u32 {
         match self {
-            Self::Word(word) => word.delivery(),
-            Self::Reply { .. } | Self::Deferred { .. } | Self::Busy { .. } | Self::Cancel { .. } => Delivery::Reliable,
+            Self::Word(word) => word.lock().number(),
+            Self::Reply { lock, .. }
+            | Self::Deferred { lock, .. }
+            | Self::Busy { lock, .. }
+            | Self::Cancel { lock } => lock.number(),
         }
     }
 
