@@ -112,7 +112,7 @@ fn rules() -> impl Strategy<Value = Rules> {
 }
 
 fn history<M: Debug + Clone>(message: impl Strategy<Value = M>) -> impl Strategy<Value = Vec<Event<M, Command>>> {
-    common::laws::history(message, prop_oneof![Just(Command::Call), Just(Command::Yield)], news())
+    common::laws::history(message, (1, prop_oneof![Just(Command::Call), Just(Command::Yield)]), news())
 }
 
 proptest! {

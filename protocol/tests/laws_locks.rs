@@ -1,31 +1,26 @@
-//! The laws of `laws.rs` for every lock, and one more: what the application was told is what is.
+//! The laws of `laws.rs` for every lock, and those of a lock besides: what the application was told is what is, and what is
+//! written can be sent and read.
 
 mod common;
 
-use common::laws::{Event, Told, hold_also, news, node, stamp, term};
+use common::laws::{Event, Told, hold_also, news, node, set, term};
 use proptest::prelude::*;
 use protocol::algorithm::{Fact, Input, Output};
 use protocol::link::{ANSWERS_MAX, LETTER_MAX};
-use protocol::mutex::{Central, Command, Fence, LockId, Mutex, Notice, Refusal, central};
-use protocol::wire::{FRAME_MAX, Message};
-use protocol::{Instant, Span};
+use protocol::mutex::{AnyMessage, AnyMutex, Command, Fence, LockId, Mutex, Notice};
+use protocol::wire::{FRAME_MAX, Kind, Message};
+use protocol::{Instant, NodeId, Span};
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+
+/// The locks that are asked for and spoken of, one more than there is room for.
+const NAMES: [&str; 5] = ["door", "printer", "a", "b", "c"];
 
 fn lock() -> impl Strategy<Value = LockId> {
-    prop_oneof![Just("door"), Just("printer"), Just("a"), Just("b"), Just("c")].prop_map(LockId::from_name)
+    (0..NAMES.len()).prop_map(|place| LockId::from_name(NAMES[place]))
 }
 
 fn lease() -> impl Strategy<Value = Span> {
-    prop_oneof![1 => Just(0), 6 => 0..5_000_000_u32, 1 => any::<u32>()].prop_map(Span::from_micros)
-}
-
-fn fence() -> impl Strategy<Value = Fence> {
-    (term(), stamp()).prop_map(|(term, count)| Fence { term, count })
-}
-
-fn refusal() -> impl Strategy<Value = Refusal> {
-    prop_oneof![Just(Refusal::Busy), Just(Refusal::Full), Just(Refusal::NotHeld), Just(Refusal::Outside)]
+    prop_oneof![1 => Just(0), 6 => 1_000..5_000_000_u32, 1 => any::<u32>()].prop_map(Span::from_micros)
 }
 
 fn command() -> impl Strategy<Value = Command> {
@@ -40,101 +35,141 @@ fn command() -> impl Strategy<Value = Command> {
 
 fn fact() -> impl Strategy<Value = Fact> {
     prop_oneof![
-        3 => news(),
+        4 => news(),
         1 => Just(Fact::View),
         2 => (node(), term()).prop_map(|(leader, term)| Fact::Leader { leader, term }),
+        1 => term().prop_map(|term| Fact::Leader { leader: NodeId(1), term }),
         1 => Just(Fact::NoLeader),
+        1 => node().prop_map(Fact::Parent),
     ]
 }
 
-fn history<M: Debug + Clone>(message: impl Strategy<Value = M>) -> impl Strategy<Value = Vec<Event<M, Command>>> {
-    common::laws::history(message, command(), fact())
-}
-
-fn central_message() -> impl Strategy<Value = central::Message> {
-    use central::Message as M;
+/// A piece of a message as it travels: a small number, a lock that is asked for, a span, a set, any byte.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    fn written<T: serde::Serialize>(value: T) -> Vec<u8> {
+        postcard::to_vec::<T, 8>(&value).unwrap().to_vec()
+    }
     prop_oneof![
-        3 => (lock(), stamp(), lease(), any::<bool>())
-            .prop_map(|(lock, request, lease, trying)| M::Request { lock, request, lease, trying }),
-        3 => (lock(), stamp(), fence(), lease())
-            .prop_map(|(lock, request, fence, waited)| M::Grant { lock, request, fence, waited }),
-        1 => (lock(), stamp()).prop_map(|(lock, request)| M::Release { lock, request }),
-        1 => (lock(), stamp(), any::<u8>()).prop_map(|(lock, request, ahead)| M::Waiting { lock, request, ahead }),
-        1 => (lock(), stamp()).prop_map(|(lock, request)| M::Cancel { lock, request }),
-        1 => (lock(), stamp(), stamp(), lease())
-            .prop_map(|(lock, request, number, lease)| M::Renew { lock, request, number, lease }),
-        1 => (lock(), stamp()).prop_map(|(lock, number)| M::Renewed { lock, number }),
-        1 => (lock(), stamp(), refusal()).prop_map(|(lock, request, why)| M::Refused { lock, request, why }),
+        8 => (0..24_u8).prop_map(|number| vec![number]),
+        5 => lock().prop_map(written),
+        2 => lease().prop_map(written),
+        1 => set().prop_map(written),
+        1 => any::<u8>().prop_map(|byte| vec![byte]),
     ]
+}
+
+/// Bytes of which each lock takes as many as make one of its messages.
+fn sentence() -> impl Strategy<Value = Vec<u8>> {
+    (0..12_u8, proptest::collection::vec(piece(), 1..16)).prop_map(|(first, rest)| {
+        let mut bytes = vec![first];
+        bytes.extend(rest.into_iter().flatten());
+        bytes
+    })
+}
+
+/// The message that these bytes begin with, if the lock of `kind` has any such.
+fn read(kind: Kind, bytes: &[u8]) -> Option<AnyMessage> {
+    (1..=bytes.len()).find_map(|len| AnyMessage::decode(kind, &bytes[..len]))
 }
 
 /// What the application believes to hold: until when, under which fence.
 type Belief = BTreeMap<LockId, (Instant, Fence)>;
 
-/// The application was told what is; a letter is answered by no more letters than there is room for, each of which fits
-/// its frame and is read as it was written.
-fn honest<L>(
-    belief: &mut Belief,
-    lock: &L,
-    at: Instant,
-    told: &Told<L>,
-    said: &[Output<L::Message, Notice>],
-) -> Result<(), TestCaseError>
-where
-    L: Mutex<Message: PartialEq + Debug>,
-{
-    for output in said {
-        match output {
-            Output::Send { message, .. } => {
-                let mut bytes = [0; FRAME_MAX];
-                let len = message.encode(&mut bytes).expect("it fits a frame");
-                prop_assert!(len <= LETTER_MAX, "{message:?} takes {len} bytes");
-                let read = L::Message::decode(message.kind(), &bytes[..len]);
-                prop_assert_eq!(read.as_ref(), Some(message));
-            }
-            Output::Notify(Notice::Acquired { lock, fence, until }) => {
-                prop_assert!(*until > at, "granted for a time that is over");
-                let before = belief.insert(*lock, (*until, *fence));
-                prop_assert!(before.is_none_or(|(before, same)| same == *fence && before <= *until), "{before:?}");
-            }
-            Output::Notify(Notice::Lost { lock } | Notice::Released { lock }) => {
-                prop_assert!(belief.remove(lock).is_some(), "{lock:?} was not held");
-            }
-            Output::Notify(Notice::Waiting { lock, .. }) => prop_assert!(!belief.contains_key(lock)),
-            Output::Notify(Notice::Expiring { lock, until }) => {
-                prop_assert_eq!(belief.get(lock).map(|(until, _)| until), Some(until));
-            }
-            Output::Notify(Notice::Refused { .. }) => {}
+/// The application was told what is.
+fn is_honest(belief: &mut Belief, at: Instant, notice: &Notice) -> Result<(), TestCaseError> {
+    match *notice {
+        Notice::Acquired { lock, fence, until } => {
+            prop_assert!(until > at, "granted for a time that is over");
+            let before = belief.insert(lock, (until, fence));
+            prop_assert!(before.is_none_or(|(before, same)| same == fence && before <= until), "{:?}", before);
         }
-    }
-    for (&name, &(until, fence)) in &*belief {
-        prop_assert_eq!(lock.holds(name, at), (at < until).then_some(fence));
-        prop_assert!(at < until, "nobody was told that {:?} is lost", name);
-    }
-    for name in ["door", "printer", "a", "b", "c"].map(LockId::from_name) {
-        prop_assert!(lock.holds(name, at).is_none() || belief.contains_key(&name), "{:?} is held", name);
-    }
-    if matches!(told, Input::Message { .. }) {
-        let letters = said.iter().filter(|output| matches!(output, Output::Send { .. })).count();
-        prop_assert!(letters <= ANSWERS_MAX, "{letters} letters answer one");
+        Notice::Lost { lock } | Notice::Released { lock } => {
+            prop_assert!(belief.remove(&lock).is_some(), "{:?} was not held", lock);
+        }
+        Notice::Waiting { lock, .. } => prop_assert!(!belief.contains_key(&lock), "{:?} is held", lock),
+        Notice::Expiring { lock, until } => {
+            prop_assert_eq!(belief.get(&lock).map(|&(until, _)| until), Some(until));
+        }
+        Notice::Refused { .. } => {}
     }
     Ok(())
 }
 
-/// Drives a lock through a history and holds it to all laws.
-fn hold<L>(lock: L, history: Vec<Event<L::Message, Command>>) -> Result<(), TestCaseError>
-where
-    L: Mutex<Message: PartialEq + Debug> + Clone + PartialEq + Debug,
-{
+/// A letter can be sent, and is read as it was written.
+fn is_letter(kind: Kind, message: &AnyMessage) -> Result<(), TestCaseError> {
+    let mut bytes = [0; FRAME_MAX];
+    let len = message.encode(&mut bytes).unwrap_or(FRAME_MAX);
+    prop_assert!(len <= LETTER_MAX, "{:?} takes {} bytes", message, len);
+    let read = AnyMessage::decode(message.kind(), &bytes[..len]);
+    prop_assert_eq!(read.as_ref(), Some(message));
+    prop_assert!(message.kind() == kind && !message.word().is_empty());
+    Ok(())
+}
+
+/// Drives the lock called `name` through a history and holds it to all laws.
+fn hold(name: &str, history: &[Event<Vec<u8>, Command>]) -> Result<(), TestCaseError> {
+    let lock = AnyMutex::by_name(name).unwrap();
+    let kind = lock.kind();
+    let history = history.iter().cloned().filter_map(|event| event.read(|bytes| read(kind, &bytes))).collect();
     let mut belief = Belief::new();
-    hold_also(lock, history, |lock, at, told, said| honest(&mut belief, lock, at, told, said))
+    hold_also(lock, history, |lock, at, told: &Told<AnyMutex>, said| {
+        for output in said {
+            match output {
+                Output::Send { message, .. } => is_letter(kind, message)?,
+                Output::Notify(notice) => is_honest(&mut belief, at, notice)?,
+            }
+        }
+        for id in NAMES.map(LockId::from_name) {
+            let told = belief.get(&id).filter(|&&(until, _)| at < until);
+            prop_assert_eq!(lock.holds(id, at), told.map(|&(_, fence)| fence), "{:?}", id);
+        }
+        if matches!(told, Input::Message { .. }) {
+            let letters = said.iter().filter(|output| matches!(output, Output::Send { .. })).count();
+            prop_assert!(letters <= ANSWERS_MAX, "{} letters answer one", letters);
+        }
+        Ok(())
+    })
+}
+
+fn history() -> impl Strategy<Value = Vec<Event<Vec<u8>, Command>>> {
+    common::laws::history(sentence(), (4, command()), fact())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_central_lock_keeps_the_laws(history in history(central_message())) {
-        hold(Central::default(), history)?;
+    fn the_central_lock_keeps_the_laws(history in history()) {
+        hold("central", &history)?;
+    }
+
+    #[test]
+    fn the_token_ring_keeps_the_laws(history in history()) {
+        hold("token-ring", &history)?;
+    }
+
+    #[test]
+    fn the_lock_of_lamport_keeps_the_laws(history in history()) {
+        hold("lamport", &history)?;
+    }
+
+    #[test]
+    fn the_lock_of_ricart_and_agrawala_keeps_the_laws(history in history()) {
+        hold("ricart-agrawala", &history)?;
+    }
+
+    #[test]
+    fn the_lock_of_maekawa_keeps_the_laws(history in history()) {
+        hold("maekawa", &history)?;
+    }
+
+    #[test]
+    fn the_vote_keeps_the_laws(history in history()) {
+        hold("voting", &history)?;
+    }
+
+    #[test]
+    fn the_lock_of_raymond_keeps_the_laws(history in history()) {
+        hold("raymond", &history)?;
     }
 }

@@ -19,6 +19,20 @@ pub struct Event<M, C> {
     input: Input<M, C>,
 }
 
+impl<M, C> Event<M, C> {
+    /// The same event, if it is no message or one that can be read.
+    pub fn read<N>(self, read: impl FnOnce(M) -> Option<N>) -> Option<Event<N, C>> {
+        let Self { after, random, capacity, view, input } = self;
+        let input = match input {
+            Input::Message { from, stamp, message } => Input::Message { from, stamp, message: read(message)? },
+            Input::Command(command) => Input::Command(command),
+            Input::Fact(fact) => Input::Fact(fact),
+            Input::Timeout => Input::Timeout,
+        };
+        Some(Event { after, random, capacity, view, input })
+    }
+}
+
 const PEERS: u32 = 4;
 
 /// How many deadlines may be due at one moment.
@@ -53,10 +67,10 @@ pub fn news() -> impl Strategy<Value = Fact> {
 /// What makes an algorithm take a step.
 pub type Told<A> = Input<<A as Algorithm>::Message, <A as Algorithm>::Command>;
 
-/// A history in which others say such messages and the application asks such things.
+/// A history in which others say such messages and the application asks such things, so often.
 pub fn history<M: Debug + Clone, C: Debug + Clone>(
     message: impl Strategy<Value = M>,
-    command: impl Strategy<Value = C>,
+    (often, command): (u32, impl Strategy<Value = C>),
     fact: impl Strategy<Value = Fact>,
 ) -> impl Strategy<Value = Vec<Event<M, C>>> {
     let said = (2..=PEERS + 1, stamp(), message).prop_map(|(from, stamp, message)| Input::Message {
@@ -67,7 +81,7 @@ pub fn history<M: Debug + Clone, C: Debug + Clone>(
     let input = prop_oneof![
         6 => said,
         3 => Just(Input::Timeout),
-        1 => command.prop_map(Input::Command),
+        often => command.prop_map(Input::Command),
         1 => fact.prop_map(Input::Fact),
     ];
     let after = prop_oneof![Just(0), 0..200_000_u32, 0..4_000_000_u32].prop_map(Span::from_micros);

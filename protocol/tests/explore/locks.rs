@@ -84,7 +84,7 @@ struct Past {
 }
 
 /// No search is larger: it would take too long, or would not end.
-const STATES_MAX: usize = 2_000_000;
+const STATES_MAX: usize = 3_000_000;
 
 /// Stands among the letters from a node that has started anew: whoever comes to it is told so.
 const ANEW: u32 = u32::MAX;
@@ -215,9 +215,11 @@ impl<L: Explored> Explorer<L> {
             self.expand(at)?;
             at += 1;
         }
-        self.certain.sort_unstable_by_key(|&(_, to)| to);
-        for &node in self.bounds.askers {
-            self.check_waiter(node)?;
+        if self.bounds.post == Post::Promised {
+            self.certain.sort_unstable_by_key(|&(_, to)| to);
+            for &node in self.bounds.askers {
+                self.check_waiter(node)?;
+            }
         }
         let cut = self.cut.iter().filter(|&&cut| cut).count();
         Ok(Figures { states: self.states.len(), held, cut, letters: self.cast.letters.len() })
