@@ -288,8 +288,7 @@ impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
             return None;
         }
         let mandate = if Self::GROUPED { self.mandate.deadline() } else { None };
-        let mutex = if self.link.may_speak() { self.mutex.deadline() } else { None };
-        let stages = sooner(self.election.deadline(), sooner(mandate, mutex));
+        let stages = sooner(self.election.deadline(), sooner(mandate, self.mutex.deadline()));
         let stages = sooner(stages, self.upper.deadline());
         let stages = sooner(stages, self.is_member().then(|| self.detector.deadline()));
         let near = if self.uses(Scope::Neighbours) { self.neighbours.deadline() } else { None };

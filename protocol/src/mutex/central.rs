@@ -61,7 +61,7 @@ enum Role {
         /// Who.
         server: NodeId,
         term: Term,
-        /// When to ask again, if something is waited for and nothing was heard.
+        /// When to ask again for whatever is waited for: the server may have forgotten one that it took to be down.
         again: Instant,
     },
     /// This one grants.
@@ -98,7 +98,9 @@ impl Central {
             Role::Alone if is_tried(&claim) => self.claims.refuse(lock, request, Refusal::Busy, out),
             Role::Alone => {} // whoever leads next is asked
             Role::Client { server, again, .. } => {
-                *again = cx.now.after(cx.timing.lease());
+                if *again <= cx.now {
+                    *again = cx.now.after(cx.timing.lease());
+                }
                 let trying = is_tried(&claim);
                 out.send(cx.roster.set_of(*server), Message::Request { lock, request, lease, trying });
             }
@@ -309,7 +311,7 @@ impl Central {
         }
     }
 
-    /// Asks again, if nothing was heard for long.
+    /// Asks again for whatever has been waited for for long.
     fn repeat(&mut self, cx: &Context<'_>, out: &mut Out) {
         let Role::Client { again, .. } = &mut self.role else { return };
         if *again > cx.now {
@@ -342,14 +344,7 @@ impl Algorithm for Central {
             self.docket.end(cx.me, lock, request); // another that grants counts for itself
         }
         match input {
-            Input::Message { from, message, .. } => {
-                if let Role::Client { server, again, .. } = &mut self.role
-                    && *server == from
-                {
-                    *again = cx.now.after(cx.timing.lease());
-                }
-                self.hear(cx, from, message, out);
-            }
+            Input::Message { from, message, .. } => self.hear(cx, from, message, out),
             Input::Command(command) => {
                 if let Some(task) = self.claims.command(cx, command, out) {
                     self.task(cx, task, out);

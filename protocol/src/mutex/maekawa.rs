@@ -38,7 +38,7 @@
 //! - The fence is agreed on by the voters; see `numbers.rs`.
 
 use super::claims::{Claims, LOCKS_MAX};
-use super::post::{Later, Post};
+use super::post::Post;
 use super::{Command, Fence, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::clock::Stamp;
@@ -64,8 +64,9 @@ pub struct Maekawa {
     sets: Sets,
     claims: Claims,
     ballots: Vec<Ballot, LOCKS_MAX>,
-    leaving: Later<Message>,
     voter: Voter,
+    /// Before when nothing is said unasked: the link must have room.
+    pace: Instant,
 }
 
 type Out<'o> = Post<'o, Message>;
@@ -103,14 +104,14 @@ impl Maekawa {
                     return; // overtaken by the vote itself
                 };
                 asking.failed = asking.failed.with(from);
-                asking.doubtful = true;
                 self.hear_queued((lock, request), from, ahead, out);
+                self.consider(cx, lock, out);
             }
             Message::Inquire { lock, request, turn } => {
                 let asking = self.asking(lock, request, from).filter(|asking| asking.is_turn(slot, turn));
                 let Some(asking) = asking else { return }; // inside, or left: the release is the answer
                 asking.inquired = asking.inquired.with(from);
-                asking.doubtful = true;
+                self.consider(cx, lock, out);
             }
             Message::Confirmed { lock, request, number } => {
                 let Some(asking) = self.asking(lock, request, from).filter(|asking| asking.fence.number == number)
@@ -132,9 +133,7 @@ impl Maekawa {
 
     /// Does what is due, a little at a time.
     fn tend(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
-        // First of all: whoever asks anew must have left before.
-        if !self.leaving.is_empty() {
-            self.leaving.tend(out);
+        if cx.now < self.pace {
             return;
         }
         self.voter.tend(cx, out);
@@ -143,6 +142,9 @@ impl Maekawa {
             && let Some(lock) = self.ballots.iter().find(due).map(|ballot| ballot.lock)
         {
             self.look_after(cx, lock, out);
+        }
+        if out.has_written() {
+            self.pace = cx.now.after(cx.timing.retry);
         }
     }
 }
@@ -162,7 +164,7 @@ impl Algorithm for Maekawa {
         while let Some(lost) = self.claims.expire(cx.now, out) {
             self.ballots.retain(|ballot| ballot.lock != lost.lock);
         }
-        let mut out = Post::new(cx, &input, out);
+        let mut out = Post::new(cx, out);
         match input {
             Input::Command(command) => self.command(cx, command, &mut out),
             Input::Message { from, message, .. } => {
@@ -190,8 +192,7 @@ impl Algorithm for Maekawa {
 
     fn deadline(&self) -> Option<Instant> {
         let ballots = self.ballots.iter().fold(None, |soonest, ballot| sooner(soonest, ballot.deadline()));
-        let leaving = (!self.leaving.is_empty()).then_some(Instant::ZERO);
-        let work = sooner(leaving, sooner(ballots, self.voter.deadline()));
+        let work = sooner(ballots, self.voter.deadline()).map(|at| at.max(self.pace));
         sooner(self.claims.deadline(), work)
     }
 }

@@ -30,7 +30,7 @@
 
 use super::claims::{Claim, Claims, Granted, LOCKS_MAX, Renewal, Task};
 use super::numbers::Agreement;
-use super::post::{Later, Post};
+use super::post::Post;
 use super::{Command, Fence, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::clock::{Stamp, Term};
@@ -46,7 +46,7 @@ mod message;
 mod voter;
 
 pub use message::Message;
-pub use voter::{REQUESTS_MAX, VOTES_MAX};
+pub use voter::VOTES_MAX;
 
 /// How often the pause between two attempts doubles.
 const DOUBLINGS_MAX: u8 = 5;
@@ -79,9 +79,6 @@ struct Poll {
     fence: Agreement,
     /// When what was given is too short to be worth having.
     end: Instant,
-    /// Who has yet to be asked, and whether anything has happened since it was last looked at.
-    unasked: NodeSet,
-    doubtful: bool,
 }
 
 /// The lock of one node.
@@ -89,8 +86,9 @@ struct Poll {
 pub struct Voting {
     claims: Claims,
     ballots: Vec<Ballot, LOCKS_MAX>,
-    leaving: Later<Message>,
     voter: Voter,
+    /// Before when nothing is said unasked: the link must have room.
+    pace: Instant,
 }
 
 type Out<'o> = Post<'o, Message>;
@@ -121,10 +119,10 @@ impl Voting {
     fn leave(&mut self, cx: &Context<'_>, claim: &Claim, held: bool, out: &mut Out<'_>) {
         let Claim { lock, request, .. } = *claim;
         self.ballots.retain(|ballot| ballot.lock != lock);
-        self.leaving.say(cx.roster.all(), Message::Release { lock, request, held }, out);
+        out.send(cx.roster.all(), Message::Release { lock, request, held });
     }
 
-    /// Will ask everybody who is up, if they are enough.
+    /// Asks everybody who is up, if they are enough.
     fn poll(&mut self, cx: &Context<'_>, claim: &Claim, tries: u8, out: &mut Out<'_>) {
         let Claim { lock, request, lease, asked, .. } = *claim;
         self.ballots.retain(|ballot| ballot.lock != lock);
@@ -133,12 +131,12 @@ impl Voting {
             refused: NodeSet::EMPTY,
             fence: Agreement::new(request),
             end: asked.after(lease.share(1, 2)),
-            unasked: present(cx),
-            doubtful: true,
         });
         // There is room for as many as there are claims.
         let _ = self.ballots.push(Ballot { lock, request, tries, phase });
-        if !is_majority(present(cx), cx.roster.all()) {
+        if is_majority(present(cx), cx.roster.all()) {
+            out.send(present(cx), Message::Request { lock, request, lease });
+        } else {
             self.pause(cx, lock, out);
         }
     }
@@ -182,7 +180,7 @@ impl Voting {
         let asked =
             |lock, request, lease: Span| Asked { slot: seat, lock, request, lease: lease.min(cx.timing.lock_lease) };
         match message {
-            Message::Request { lock, request, lease } => self.voter.ask(asked(lock, request, lease)),
+            Message::Request { lock, request, lease } => self.voter.ask(cx, asked(lock, request, lease), out),
             Message::Confirm { lock, request, number } => {
                 self.voter.confirm(asked(lock, request, Span::ZERO), number, out);
             }
@@ -199,8 +197,7 @@ impl Voting {
                 if let Some(poll) = self.polling(lock, request) {
                     poll.given = poll.given.with(from);
                     poll.fence.propose(from, number);
-                    poll.doubtful = true;
-                    self.enter(cx, lock, out);
+                    self.consider(cx, lock, out);
                 } else if !self.ballots.iter().any(|ballot| (ballot.lock, ballot.request) == (lock, request)) {
                     // Not wanted any more. One that comes when the lock is held or paused for is given back with the others.
                     out.send(from, Message::Release { lock, request, held: false });
@@ -209,7 +206,7 @@ impl Voting {
             Message::Refuse { lock, request } => {
                 if let Some(poll) = self.polling(lock, request) {
                     poll.refused = poll.refused.with(from);
-                    poll.doubtful = true;
+                    self.consider(cx, lock, out);
                 }
             }
             Message::Confirmed { lock, request, number } => {
@@ -228,6 +225,15 @@ impl Voting {
         for ballot in self.ballots.iter_mut().filter(|ballot| ballot.lock == lock) {
             if let Phase::Pausing { until } = &mut ballot.phase {
                 *until = soon.min(*until);
+            }
+        }
+    }
+
+    /// Somebody went: a majority may be out of reach.
+    fn consider_all(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
+        for place in 0..self.ballots.len() {
+            if let Some(lock) = self.ballots.get(place).map(|ballot| ballot.lock) {
+                self.consider(cx, lock, out);
             }
         }
     }
@@ -275,42 +281,24 @@ impl Voting {
         }
     }
 
-    /// Somebody went or came back: polls are looked at again. Whoever came back and has not answered may never have been
-    /// asked.
-    fn doubt(&mut self, back: NodeSet) {
-        for ballot in &mut self.ballots {
-            if let Phase::Polling(poll) = &mut ballot.phase {
-                poll.unasked = poll.unasked.with(back).without(poll.given).without(poll.refused);
-                poll.doubtful = true;
-            }
+    /// These can be spoken to again: whoever has not answered may never have been asked.
+    fn ask_again(&mut self, who: NodeSet, out: &mut Out<'_>) {
+        for ballot in &self.ballots {
+            let (Phase::Polling(poll), Some(claim)) = (ballot.phase, self.claims.get(ballot.lock)) else { continue };
+            let silent = who.without(poll.given).without(poll.refused);
+            out.send(silent, Message::Request { lock: ballot.lock, request: ballot.request, lease: claim.lease });
         }
     }
 
     /// Does what is due, for one lock at a time.
     fn tend(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
-        // First of all: whoever asks anew must have left before.
-        if !self.leaving.is_empty() {
-            self.leaving.tend(out);
-            return;
-        }
-        if self.voter.owes() {
-            self.voter.tend(cx, out);
-            return;
-        }
         let due = |ballot: &&Ballot| ballot.deadline().is_some_and(|at| at <= cx.now);
-        let Some(&Ballot { lock, request, tries, phase }) = self.ballots.iter().find(due) else {
+        let Some(&Ballot { lock, tries, phase, .. }) = self.ballots.iter().find(due).filter(|_| self.pace <= cx.now)
+        else {
             return;
         };
         match phase {
-            Phase::Polling(poll) => {
-                let (to, claim) = (poll.unasked.and(present(cx)), self.claims.get(lock).copied());
-                if let (Some(poll), Some(claim)) = (self.polling(lock, request), claim) {
-                    poll.doubtful = false;
-                    poll.unasked = poll.unasked.without(to);
-                    out.send(to, Message::Request { lock, request, lease: claim.lease });
-                }
-                self.consider(cx, lock, out);
-            }
+            Phase::Polling(_) => self.give_up(cx, lock, out),
             Phase::Pausing { .. } => {
                 if let Some(claim) = self.claims.again(cx, lock) {
                     self.poll(cx, &claim, tries, out);
@@ -328,13 +316,15 @@ impl Voting {
                 }
             }
         }
+        if out.has_written() {
+            self.pace = cx.now.after(cx.timing.retry);
+        }
     }
 }
 
 impl Ballot {
     fn deadline(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Polling(poll) if poll.doubtful => Some(Instant::ZERO),
             Phase::Polling(poll) => Some(poll.end),
             Phase::Pausing { until } => Some(until),
             Phase::Holding { again, .. } => again,
@@ -372,7 +362,7 @@ impl Algorithm for Voting {
         while let Some(lost) = self.claims.expire(cx.now, out) {
             self.ballots.retain(|ballot| ballot.lock != lost.lock);
         }
-        let mut out = Post::new(cx, &input, out);
+        let mut out = Post::new(cx, out);
         match input {
             Input::Command(command) => self.command(cx, command, &mut out),
             Input::Message { from, message, .. } => {
@@ -380,9 +370,9 @@ impl Algorithm for Voting {
                     self.hear(cx, slot, message, &mut out);
                 }
             }
-            Input::Fact(Fact::PeerUp(who)) => self.doubt(who),
+            Input::Fact(Fact::PeerUp(who)) => self.ask_again(who, &mut out),
             Input::Fact(Fact::PeerReset(who)) => self.voter.reset(who),
-            Input::Fact(Fact::PeerDown(_)) => self.doubt(NodeSet::EMPTY),
+            Input::Fact(Fact::PeerDown(_)) => self.consider_all(cx, &mut out),
             Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {} // no leader, and no view
             Input::Timeout => self.tend(cx, &mut out),
         }
@@ -394,8 +384,7 @@ impl Algorithm for Voting {
 
     fn deadline(&self) -> Option<Instant> {
         let ballots = self.ballots.iter().fold(None, |soonest, ballot| sooner(soonest, ballot.deadline()));
-        let talk = (self.voter.owes() || !self.leaving.is_empty()).then_some(Instant::ZERO);
-        sooner(self.claims.deadline(), sooner(ballots, talk))
+        sooner(self.claims.deadline(), ballots.map(|at| at.max(self.pace)))
     }
 }
 

@@ -72,10 +72,7 @@ impl<E: Election, M: Mutex, const N: usize, U: Upper> Node<E, M, N, U> {
         }
         self.step_election(now, algorithm::Input::Timeout);
         self.step_mandate(now, algorithm::Input::Timeout);
-        // What a lock says because time has passed can wait until there is room for it.
-        if self.link.may_speak() {
-            self.step_mutex(now, algorithm::Input::Timeout);
-        }
+        self.step_mutex(now, algorithm::Input::Timeout);
         self.step_upper(now, algorithm::Input::Timeout);
     }
 

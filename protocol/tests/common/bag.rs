@@ -44,7 +44,7 @@ pub struct Bag<M: Mutex> {
     dice: Dice,
 }
 
-impl<M: Mutex<Message: PartialEq>> Bag<M> {
+impl<M: Mutex> Bag<M> {
     /// Nodes that have been up for long.
     pub fn new(nodes: Vec<M>, order: Order, seed: u64) -> Self {
         let count = nodes.len();
@@ -82,16 +82,8 @@ impl<M: Mutex<Message: PartialEq>> Bag<M> {
         Instant::from_micros((local.as_micros().min(1 << 48) * 10_000).div_ceil(pace) + 1)
     }
 
-    /// Takes one step of one node, and those that are due at once, as a host does.
+    /// Takes one step of one node.
     pub fn step(&mut self, index: usize, input: Input<M::Message, Command>) {
-        let asleep = input == Input::Timeout;
-        self.one_step(index, input);
-        while !asleep && self.nodes[index].deadline() == Some(Instant::ZERO) {
-            self.one_step(index, Input::Timeout);
-        }
-    }
-
-    fn one_step(&mut self, index: usize, input: Input<M::Message, Command>) {
         let mut roster = Roster::<64>::new();
         for id in 0..self.nodes.len() {
             roster.insert(NodeId(u32::try_from(id).unwrap()));
@@ -275,7 +267,7 @@ pub struct Contest {
 
 /// Every node wants the lock `rounds` times, all at once; letters arrive in any order and take no time. Each enters so
 /// often, never two at a time, each under a higher fence than the one before, within `patience`.
-pub fn contend<M: Mutex<Message: PartialEq>>(bag: &mut Bag<M>, lock: LockId, rounds: usize, patience: Span) -> Contest {
+pub fn contend<M: Mutex>(bag: &mut Bag<M>, lock: LockId, rounds: usize, patience: Span) -> Contest {
     let count = bag.nodes.len();
     let (mut left, mut asked) = (vec![rounds; count], vec![false; count]);
     let (mut contest, mut last) = (Contest::default(), Fence::ZERO);
@@ -313,7 +305,7 @@ pub fn contend<M: Mutex<Message: PartialEq>>(bag: &mut Bag<M>, lock: LockId, rou
 /// Nodes ask, give back, renew and cancel; restart, are suspected without reason, sleep through deadlines; letters are late
 /// and given up; clocks differ by 2 %. Never two hold a lock, and fences grow. When all that is over, everybody who waits is
 /// served.
-pub fn afflict<M: Mutex<Message: PartialEq> + Clone>(make: &M, count: usize, seed: u64) {
+pub fn afflict<M: Mutex + Clone>(make: &M, count: usize, seed: u64) {
     let mut bag = Bag::new(vec![make.clone(); count], Order::Fifo, seed);
     let locks = ["door", "window"].map(LockId::from_name);
     bag.drift = (0..count).map(|_| i64::try_from(bag.draw(201)).unwrap() - 100).collect();
@@ -364,7 +356,7 @@ pub fn afflict<M: Mutex<Message: PartialEq> + Clone>(make: &M, count: usize, see
 }
 
 /// Some seconds in which much goes wrong.
-fn afflict_once<M: Mutex<Message: PartialEq>>(bag: &mut Bag<M>, locks: &[LockId], judge: &mut Judge) {
+fn afflict_once<M: Mutex>(bag: &mut Bag<M>, locks: &[LockId], judge: &mut Judge) {
     let count = bag.nodes.len();
     for _ in 0..150 {
         let (index, other) = (bag.draw(count), bag.draw(count));
@@ -405,7 +397,7 @@ struct Judge {
 }
 
 impl Judge {
-    fn look<M: Mutex<Message: PartialEq>>(&mut self, bag: &Bag<M>, locks: &[LockId]) {
+    fn look<M: Mutex>(&mut self, bag: &Bag<M>, locks: &[LockId]) {
         for &lock in locks {
             let Some(held) = bag.holder(lock) else { continue };
             if let Some(before) = self.last.insert(lock, held).filter(|&before| before != held) {

@@ -21,6 +21,7 @@ impl Maekawa {
                 }
                 // There is room for as many as there are claims.
                 let _ = self.ballots.push(Ballot::new(&claim, set));
+                self.ask(cx, claim.lock, out);
             }
             Some(Task::Renew(claim, renewal)) => {
                 let Some(ballot) = self.ballots.iter_mut().find(|ballot| ballot.lock == claim.lock) else { return };
@@ -42,7 +43,7 @@ impl Maekawa {
     /// Gives all votes for `lock` back.
     pub(super) fn leave(&mut self, lock: LockId, out: &mut Out<'_>) {
         if let Some(ballot) = self.ballots.iter().find(|ballot| ballot.lock == lock) {
-            self.leaving.say(ballot.set, Message::Release { lock, request: ballot.request }, out);
+            out.send(ballot.set, Message::Release { lock, request: ballot.request });
         }
         self.ballots.retain(|ballot| ballot.lock != lock);
     }
@@ -94,8 +95,7 @@ impl Maekawa {
             return;
         };
         if asking.take(cx.now, lease, vote) {
-            asking.doubtful = true;
-            self.enter(cx, lock, out);
+            self.consider(cx, lock, out);
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) struct Asking {
     pub(super) stale: Instant,
     /// Who has yet to be asked.
     pub(super) owed: NodeSet,
-    /// Whether anything has happened since it was last looked at.
+    /// Whether somebody went or came back since it was last looked at.
     pub(super) doubtful: bool,
     turns: Turns,
 }
@@ -72,7 +72,7 @@ impl Ballot {
             until: NEVER,
             stale: NEVER,
             owed: set,
-            doubtful: true,
+            doubtful: false,
             turns: Turns::default(),
         };
         Self { lock: claim.lock, request: claim.request, set, phase: Phase::Asking(asking) }

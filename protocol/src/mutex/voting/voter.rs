@@ -14,9 +14,6 @@ use heapless::Vec;
 /// For how many locks a voter lends its vote at a time. One more is refused until another is back.
 pub const VOTES_MAX: usize = 4 * LOCKS_MAX;
 
-/// How many requests may wait for an answer. One more gets none, and is put again.
-pub const REQUESTS_MAX: usize = 8 * LOCKS_MAX;
-
 /// A vote that is lent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Vote {
@@ -31,7 +28,7 @@ struct Vote {
 }
 
 /// A request, as it came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     pub(super) slot: u8,
     pub(super) lock: LockId,
@@ -49,8 +46,6 @@ impl Asked {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
     votes: Vec<Vote, VOTES_MAX>,
-    /// What has not been answered yet.
-    asked: Vec<Asked, REQUESTS_MAX>,
     pub(super) numbers: Numbers,
 }
 
@@ -62,26 +57,8 @@ fn abstains(cx: &Context<'_>) -> bool {
 }
 
 impl Voter {
-    /// A request has come, or has come again: it is answered when there is room.
-    pub(super) fn ask(&mut self, asked: Asked) {
-        self.asked.retain(|old| (old.slot, old.lock) != (asked.slot, asked.lock) || old.request > asked.request);
-        let _ = self.asked.push(asked);
-    }
-
-    /// Whether somebody waits for an answer.
-    pub(super) fn owes(&self) -> bool {
-        !self.asked.is_empty()
-    }
-
-    /// Answers the next request.
-    pub(super) fn tend(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
-        if let Some(&asked) = self.asked.first() {
-            self.asked.retain(|other| *other != asked);
-            self.answer(cx, asked, out);
-        }
-    }
-
-    fn answer(&mut self, cx: &Context<'_>, asked: Asked, out: &mut Out<'_>) {
+    /// A request has come, or has come again.
+    pub(super) fn ask(&mut self, cx: &Context<'_>, asked: Asked, out: &mut Out<'_>) {
         let Asked { slot, lock, request, .. } = asked;
         let before = self.vote(cx.now, lock).copied();
         let mine = before.filter(|vote| vote.slot == slot && !vote.gone);
@@ -109,7 +86,6 @@ impl Voter {
     /// A request is over.
     pub(super) fn release(&mut self, slot: u8, lock: LockId, request: Stamp) {
         self.votes.retain(|vote| !vote.is_of(slot, lock, request));
-        self.asked.retain(|asked| (asked.slot, asked.lock, asked.request) != (slot, lock, request));
     }
 
     /// Agrees to a higher number for a request that has the vote.
@@ -141,7 +117,6 @@ impl Voter {
     pub(super) fn reset(&mut self, who: NodeSet) {
         let lent = self.votes.iter_mut().filter(|vote| who.meets(NodeSet::slot(usize::from(vote.slot))));
         lent.for_each(|vote| vote.gone = true);
-        self.asked.retain(|asked| !who.meets(asked.asker()));
     }
 
     fn vote(&self, now: Instant, lock: LockId) -> Option<&Vote> {
