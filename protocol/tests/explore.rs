@@ -15,6 +15,8 @@
 
 #[path = "explore/explorer.rs"]
 mod explorer;
+#[path = "explore/fingerprint.rs"]
+mod fingerprint;
 #[path = "explore/subjects.rs"]
 mod subjects;
 

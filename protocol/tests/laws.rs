@@ -3,46 +3,18 @@
 //! Each is driven through random histories: messages that could never be said, facts that contradict each other,
 //! timeouts early and late. After every step the laws are checked on the state reached.
 
+mod common;
+
+use common::laws::{Event, hold, news, node, set, standing, term};
 use proptest::prelude::*;
-use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output, Scope};
-use protocol::capacity::{Capacity, Standing};
-use protocol::clock::{Stamp, Term};
+use protocol::capacity::Capacity;
 use protocol::election::bully::{self, Bully, Manner, Recovery, Rules};
 use protocol::election::reign::Word;
 use protocol::election::{
     ChangRoberts, Command, Direction, Lelann, Ring, Wireless, WirelessFlat, chang_roberts, lelann, ring, wireless,
     wireless_flat,
 };
-use protocol::group::Roster;
-use protocol::{Instant, NodeId, NodeSet, Span, Timing};
 use std::fmt::Debug;
-
-/// One event of a history: how long after the last, with which draw, at which capacity, and what.
-#[derive(Clone, Debug)]
-struct Event<M> {
-    after: Span,
-    random: u32,
-    capacity: Option<u16>,
-    input: Input<M, Command>,
-}
-
-const PEERS: u32 = 4;
-
-fn node() -> impl Strategy<Value = NodeId> {
-    (1..=PEERS + 1).prop_map(NodeId)
-}
-
-fn term() -> impl Strategy<Value = Term> {
-    (0..5_u32, node()).prop_map(|(number, by)| Term { number, by })
-}
-
-fn standing() -> impl Strategy<Value = Standing> {
-    (0..6_u16, node()).prop_map(|(capacity, id)| Standing { capacity: Capacity::new(capacity * 1_000), id })
-}
-
-fn set() -> impl Strategy<Value = NodeSet> {
-    (0..PEERS, 0..PEERS).prop_map(|(a, b)| NodeSet::slot(a as usize).with(NodeSet::slot(b as usize)))
-}
 
 fn word() -> impl Strategy<Value = Word> {
     prop_oneof![
@@ -139,100 +111,8 @@ fn rules() -> impl Strategy<Value = Rules> {
     })
 }
 
-fn history<M: Debug + Clone>(message: impl Strategy<Value = M>) -> impl Strategy<Value = Vec<Event<M>>> {
-    let said = (2..=PEERS + 1, message).prop_map(|(from, message)| Input::Message {
-        from: NodeId(from),
-        stamp: Stamp(0),
-        message,
-    });
-    let input = prop_oneof![
-        6 => said,
-        3 => Just(Input::Timeout),
-        1 => prop_oneof![Just(Command::Call), Just(Command::Yield)].prop_map(Input::Command),
-        1 => prop_oneof![
-            set().prop_map(Fact::PeerUp),
-            set().prop_map(Fact::PeerDown),
-            set().prop_map(Fact::PeerReset)
-        ]
-        .prop_map(Input::Fact),
-    ];
-    let after = prop_oneof![Just(0), 0..200_000_u32, 0..4_000_000_u32].prop_map(Span::from_micros);
-    let event = (after, any::<u32>(), proptest::option::of(0..6_000_u16), input)
-        .prop_map(|(after, random, capacity, input)| Event { after, random, capacity, input });
-    proptest::collection::vec(event, 1..40)
-}
-
-/// Drives `algorithm` through `history` and holds it to the laws.
-fn hold<A>(mut algorithm: A, history: Vec<Event<A::Message>>) -> Result<(), TestCaseError>
-where
-    A: Algorithm<Command = Command> + Clone + PartialEq + Debug,
-    A::Message: Clone + PartialEq + Debug,
-    A::Notice: PartialEq + Debug,
-{
-    let me = NodeId(1);
-    let mut roster = Roster::<5>::new();
-    for peer in 2..=PEERS + 1 {
-        roster.insert(NodeId(peer));
-    }
-    let peers = roster.view().all();
-    if algorithm.scope() == Scope::Group {
-        roster.insert(me);
-    }
-    let mut up = peers;
-    let mut now = Instant::from_micros(1);
-    for event in history {
-        now = now.after(event.after);
-        let standing = event.capacity.map(|capacity| Standing { capacity: Capacity::new(capacity), id: me });
-        match event.input {
-            Input::Fact(Fact::PeerDown(set)) => up = up.without(set),
-            Input::Fact(Fact::PeerUp(set)) => up = up.with(set),
-            _ => {}
-        }
-        let cx = Context {
-            now,
-            uptime: now.since(Instant::ZERO),
-            me,
-            standing,
-            roster: roster.view(),
-            peers,
-            up,
-            near: peers,
-            better: NodeSet::EMPTY,
-            rival: None,
-            view: roster.view().all(),
-            stamp: Stamp(1),
-            random: event.random,
-            timing: &Timing::RADIO,
-        };
-        let step = |algorithm: &mut A, cx: &Context<'_>, input| {
-            let mut out = Outbox::new();
-            algorithm.handle(cx, input, &mut out);
-            out
-        };
-
-        let mut twin = algorithm.clone();
-        let said = step(&mut algorithm, &cx, event.input.clone());
-        let again = step(&mut twin, &cx, event.input.clone());
-        prop_assert!(!said.overflowed(), "a step says no more than it may");
-        prop_assert_eq!(said.outputs(), again.outputs(), "same state, same input, same output");
-        prop_assert_eq!(&algorithm, &twin);
-
-        if matches!(event.input, Input::Message { .. }) {
-            let repeated = step(&mut twin, &cx, event.input);
-            let told_again =
-                |output: &Output<_, _>| matches!(output, Output::Notify(_)) && said.outputs().contains(output);
-            prop_assert!(!repeated.outputs().iter().any(told_again), "a repeated message tells nothing twice");
-        }
-
-        let early = algorithm.deadline().is_none_or(|deadline| deadline > now);
-        if early {
-            let mut twin = algorithm.clone();
-            let said = step(&mut twin, &cx, Input::Timeout);
-            prop_assert!(said.outputs().is_empty(), "an early timeout says nothing: {:?}", said.outputs());
-            prop_assert_eq!(&algorithm, &twin, "an early timeout changes nothing");
-        }
-    }
-    Ok(())
+fn history<M: Debug + Clone>(message: impl Strategy<Value = M>) -> impl Strategy<Value = Vec<Event<M, Command>>> {
+    common::laws::history(message, (1, prop_oneof![Just(Command::Call), Just(Command::Yield)]), news())
 }
 
 proptest! {

@@ -20,14 +20,19 @@ pub mod bag;
 pub mod bench;
 pub mod crowd;
 pub mod faults;
+pub mod laws;
 pub mod locks;
 pub mod member;
+pub mod turmoil;
 
 /// How many others a node of these tests has room for.
 pub const ROOM: usize = 16;
 
 /// How long a frame takes.
 pub const HOP: Span = Span::from_millis(2);
+
+/// How many steps the nodes of a network take in one moment: more, and a deadline is never met.
+const STEPS_MAX: u32 = 100_000;
 
 /// What a frame looks like on the air: who sent it, and its bytes.
 pub type Flight = (usize, Vec<u8>);
@@ -152,8 +157,17 @@ impl<E: Election, M: Mutex> Net<E, M> {
 
     /// Starts a node with the records it kept.
     pub fn boot(&mut self, index: usize) {
+        self.boot_with(index, Some(self.records[index]));
+    }
+
+    /// Starts a node that lost its records.
+    pub fn boot_blank(&mut self, index: usize) {
+        self.boot_with(index, None);
+    }
+
+    fn boot_with(&mut self, index: usize, records: Option<Records>) {
         let (config, election, mutex) = (self.make)(index);
-        let boot = Boot { records: Some(self.records[index]), seed: index as u64 * 7919 + self.now.as_micros() };
+        let boot = Boot { records, seed: index as u64 * 7919 + self.now.as_micros() };
         let mut node = Node::new(config, boot, self.now, election, mutex).unwrap();
         if !self.members.is_empty() {
             node = node.in_group(&self.members).unwrap();
@@ -228,7 +242,10 @@ impl<E: Election, M: Mutex> Net<E, M> {
     /// Lets `span` pass.
     pub fn run(&mut self, span: Span) {
         let end = self.now.after(span);
+        let mut since = (self.now, 0);
         loop {
+            since = if since.0 == self.now { (since.0, since.1 + 1) } else { (self.now, 0) };
+            assert!(since.1 < STEPS_MAX, "time stands still at {:?}", self.now);
             let landing = self.air.first_key_value().map(|(&(at, _), _)| at);
             let waking = self.nodes.iter().enumerate();
             let waking = waking.filter_map(|(index, node)| node.as_ref()?.deadline().map(|at| (at, index))).min();
