@@ -19,8 +19,8 @@ mod locks;
 mod toys;
 
 use cast::Explored;
-use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, TokenRing, Voting};
 use locks::{Bounds, Broken, Explorer, Figures, Post, TWO};
+use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, TokenRing, Voting};
 use toys::{Manner, Toy};
 
 fn explore<L: Explored>(name: &str, bounds: Bounds, lock: impl Fn(usize) -> L) -> Result<Figures, Broken> {

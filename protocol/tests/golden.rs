@@ -8,10 +8,9 @@ use protocol::election::reign::Word;
 use protocol::election::{bully, chang_roberts, lelann, ring, wireless, wireless_flat};
 use protocol::link::{LETTER_MAX, Receipt};
 use protocol::mandate;
-use protocol::mutex::{Fence, LockId, Refusal, central};
 use protocol::neighbours::Hello;
 use protocol::wire::{self, FRAME_MAX, Key, Kind, Letter, Message, Packet, Path, To};
-use protocol::{NodeId, NodeSet, Span};
+use protocol::{NodeId, NodeSet};
 
 const KEY: Key = Key::new([0; 16]);
 
@@ -199,49 +198,6 @@ fn every_message_of_the_mandate_is_pinned() {
     for (message, bytes) in cases {
         assert_eq!(body(&message), bytes, "{message:?}");
     }
-}
-
-/// The lock whose number is a byte.
-fn lock(number: u8) -> LockId {
-    postcard::from_bytes(&[number]).unwrap()
-}
-
-#[test]
-fn every_message_of_the_central_lock_is_pinned() {
-    use central::Message as M;
-    let (lock, request, lease, term) = (lock(9), Stamp(300), Span::from_micros(301), term());
-    let fence = Fence { term, count: Stamp(4) };
-    let holds = [Some(lock), None, None, Some(lock)];
-    let cases: [(M, &[u8]); 9] = [
-        (M::Request { lock, request, lease, trying: true }, &[0, 9, 0xAC, 2, 0xAD, 2, 1]),
-        (M::Grant { lock, request, fence, waited: lease }, &[1, 9, 0xAC, 2, 5, 0xAC, 2, 4, 0xAD, 2]),
-        (M::Release { lock, request }, &[2, 9, 0xAC, 2]),
-        (M::Waiting { lock, request, ahead: 3 }, &[3, 9, 0xAC, 2, 3]),
-        (M::Cancel { lock, request }, &[4, 9, 0xAC, 2]),
-        (M::Renew { lock, request, number: Stamp(7), lease }, &[5, 9, 0xAC, 2, 7, 0xAD, 2]),
-        (M::Renewed { lock, number: Stamp(7) }, &[6, 9, 7]),
-        (M::Refused { lock, request, why: Refusal::Busy }, &[7, 9, 0xAC, 2, 1]),
-        (M::Follows { term, holds, all: true }, &[8, 5, 0xAC, 2, 1, 9, 0, 0, 1, 9, 1]),
-    ];
-    for (message, bytes) in cases {
-        assert_eq!(body(&message), bytes, "{message:?}");
-    }
-}
-
-#[test]
-fn every_message_of_the_central_lock_fits_a_letter() {
-    use central::Message as M;
-    let (lock, stamp) = (postcard::from_bytes(&[0xFF, 0xFF, 0xFF, 0xFF, 0x0F]).unwrap(), Stamp(u64::MAX));
-    let term = Term { number: u32::MAX, by: NodeId(u32::MAX) };
-    let span = Span::from_micros(u32::MAX);
-    let lengths = [
-        body(&M::Request { lock, request: stamp, lease: span, trying: true }).len(),
-        body(&M::Grant { lock, request: stamp, fence: Fence { term, count: stamp }, waited: span }).len(),
-        body(&M::Renew { lock, request: stamp, number: stamp, lease: span }).len(),
-        body(&M::Follows { term, holds: [Some(lock); 4], all: true }).len(),
-    ];
-    assert_eq!(lengths, [22, 41, 31, 36]);
-    assert!(lengths.iter().all(|&length| length <= LETTER_MAX));
 }
 
 #[test]
