@@ -98,7 +98,7 @@ impl Central {
             Role::Alone if is_tried(&claim) => self.claims.refuse(lock, request, Refusal::Busy, out),
             Role::Alone => {} // whoever leads next is asked
             Role::Client { server, again, .. } => {
-                if *again <= cx.now {
+                if !self.claims.iter().any(|other| other.lock != lock && is_waited_for(other)) {
                     *again = cx.now.after(cx.timing.lease());
                 }
                 let trying = is_tried(&claim);
@@ -344,7 +344,17 @@ impl Algorithm for Central {
             self.docket.end(cx.me, lock, request); // another that grants counts for itself
         }
         match input {
-            Input::Message { from, message, .. } => self.hear(cx, from, message, out),
+            Input::Message { from, message, .. } => {
+                // Of several that are waited for it may have forgotten another.
+                let waits = self.claims.iter().filter(|claim| is_waited_for(claim)).count();
+                if let Role::Client { server, again, .. } = &mut self.role
+                    && *server == from
+                    && waits <= 1
+                {
+                    *again = cx.now.after(cx.timing.lease());
+                }
+                self.hear(cx, from, message, out);
+            }
             Input::Command(command) => {
                 if let Some(task) = self.claims.command(cx, command, out) {
                     self.task(cx, task, out);

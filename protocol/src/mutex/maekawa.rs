@@ -142,6 +142,7 @@ impl Maekawa {
             && let Some(lock) = self.ballots.iter().find(due).map(|ballot| ballot.lock)
         {
             self.look_after(cx, lock, out);
+            self.pace = cx.now.after(cx.timing.retry); // a lease too short to be used must not keep the node busy
         }
         if out.has_written() {
             self.pace = cx.now.after(cx.timing.retry);
@@ -160,6 +161,7 @@ impl Algorithm for Maekawa {
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Outbox<Message, Notice>) {
         self.voter.wake(cx);
+        let due = self.deadline().is_some_and(|at| at <= cx.now);
         // Voters count a hold out by themselves: they need not be told.
         while let Some(lost) = self.claims.expire(cx.now, out) {
             self.ballots.retain(|ballot| ballot.lock != lost.lock);
@@ -182,7 +184,8 @@ impl Algorithm for Maekawa {
                 self.voter.reset(who);
             }
             Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {} // no leader, and no view
-            Input::Timeout => self.tend(cx, &mut out),
+            Input::Timeout if due => self.tend(cx, &mut out),
+            Input::Timeout => {} // not yet
         }
         let me = cx.roster.slot_of(cx.me);
         while let (Some(slot), Some(message)) = (me, out.next_own()) {

@@ -44,8 +44,8 @@ pub(super) struct Numbers {
     known: Vec<(LockId, Stamp), NUMBERS_MAX>,
     /// For every other lock.
     rest: Stamp,
-    /// Whether whatever it agreed to before it started is over.
-    awake: bool,
+    /// Whether whatever it agreed to before it started may still matter.
+    asleep: bool,
 }
 
 impl Numbers {
@@ -57,10 +57,10 @@ impl Numbers {
     /// To be told before everything else in a step, and whether the voter still abstains. It may have lost what it agreed
     /// to: it takes for agreed to whatever is not later than what the others' letters have told it meanwhile.
     pub(super) fn wake(&mut self, cx: &Context<'_>, abstains: bool) {
-        if self.awake {
+        if !abstains && !self.asleep {
             return;
         }
-        self.awake = !abstains;
+        self.asleep = abstains;
         let heard = Stamp(cx.stamp.0.saturating_sub(1));
         self.resume(heard);
         for (_, number) in &mut self.known {
