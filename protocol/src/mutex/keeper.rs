@@ -47,12 +47,15 @@ pub(super) struct Keeper {
     leader: Option<(NodeId, Term)>,
     places: Vec<Place, LOCKS_MAX>,
     office: Option<Office>,
+    /// The last token this node began to make. A leader may lose the lead and have it again under the same term: it must
+    /// not make a token of the same generation twice.
+    last: Option<Generation>,
 }
 
 impl Keeper {
     /// Nothing is known yet.
     pub(super) const fn new() -> Self {
-        Self { leader: None, places: Vec::new(), office: None }
+        Self { leader: None, places: Vec::new(), office: None, last: None }
     }
 
     /// The leader.
@@ -129,7 +132,10 @@ impl Keeper {
                     due = due.after(cx.timing.retry); // one after the other: letters take room
                 }
             }
-            Fact::NoLeader => (self.leader, self.office) = (None, None),
+            Fact::NoLeader => {
+                self.leave_office();
+                self.leader = None;
+            }
             Fact::PeerUp(set) => {
                 let called = self.leader(cx).meets(set);
                 let mut due = cx.now;
@@ -148,9 +154,19 @@ impl Keeper {
 
     fn take_office(&mut self, cx: &Context<'_>, leader: NodeId, term: Term) {
         match &mut self.office {
-            Some(office) if leader == cx.me && office.term() != term => office.go_on(cx, term),
+            Some(office) if leader == cx.me && office.last().term != term => office.go_on(cx, term),
             Some(_) if leader == cx.me => {}
-            Some(_) | None => self.office = (leader == cx.me).then(|| Office::new(cx.now, term)),
+            Some(_) | None => {
+                self.leave_office();
+                let last = self.last.filter(|last| last.term == term).unwrap_or(Generation::before(term));
+                self.office = (leader == cx.me).then(|| Office::new(cx.now, last));
+            }
+        }
+    }
+
+    fn leave_office(&mut self) {
+        if let Some(office) = self.office.take() {
+            self.last = Some(office.last());
         }
     }
 

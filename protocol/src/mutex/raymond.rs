@@ -25,8 +25,8 @@
 //! # Departures
 //! - A token is good for the generation the leader made it in. A new one begins at the leader, with the tree of that
 //!   moment: that mends the tree when a member is gone, and the paper's recovery by asking all neighbours is not needed.
-//! - Parents are heard of at different moments, so they may point in a circle. Whoever waits too long calls the leader, and
-//!   the next token is asked for at the leader itself.
+//! - Parents are heard of at different moments, so they may point in a circle, and who thought that somebody was gone has
+//!   forgotten its request. So whoever waits long asks again: the leader itself, if the token has never been here.
 //! - A request that follows a token it was passed with travels in the same letter.
 //! - A token takes its warrant along: how long the request had waited tells the receiver what is left of it.
 
@@ -129,6 +129,21 @@ impl Raymond {
         let waiter = Waiter { who: from, number, since: cx.now };
         if !self.grow(cx, lock).is_some_and(|branch| branch.enqueue(waiter)) {
             out.send(from, Message::Full { lock });
+        }
+        self.ask_again(cx, lock); // perhaps it asks again because nobody here did
+    }
+
+    /// Asks again if that was long ago: whoever was asked may have forgotten it, and parents may point in a circle. A
+    /// member the token has been to knows the way to it; any other asks the leader, where it began.
+    fn ask_again(&mut self, cx: &Context<'_>, lock: LockId) {
+        let me = cx.roster.set_of(cx.me);
+        let Some((root, strange)) = self.keeper.get(lock).map(|place| (place.root.without(me), place.is_strange())) else {
+            return;
+        };
+        let Some(branch) = self.branch(lock) else { return };
+        let long = |asked: &mut Asked| asked.at.after(cx.timing.lock_lease.share(1, 2)) <= cx.now;
+        if branch.asked.take_if(long).is_some() && strange && !root.is_empty() {
+            branch.toward = root;
         }
     }
 
@@ -324,6 +339,7 @@ impl Algorithm for Raymond {
         }
         if let Some(lock) = self.keeper.tend(cx, &self.claims, out) {
             self.keeper.call(cx, &self.claims, lock, Need::Want, out);
+            self.ask_again(cx, lock);
         }
         for lock in &self.keeper.locks() {
             self.settle(cx, *lock, out);

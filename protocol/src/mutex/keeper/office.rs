@@ -52,18 +52,19 @@ pub(super) enum Ruling {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Office {
     since: Instant,
-    term: Term,
-    round: u32,
+    /// The last token it began to make, of any lock.
+    last: Generation,
     posts: Vec<Post, LOCKS_MAX>,
 }
 
 impl Office {
-    pub(super) const fn new(since: Instant, term: Term) -> Self {
-        Self { since, term, round: 0, posts: Vec::new() }
+    /// Begins after `last`, which this node made earlier under the same term, if any.
+    pub(super) const fn new(since: Instant, last: Generation) -> Self {
+        Self { since, last, posts: Vec::new() }
     }
 
-    pub(super) const fn term(&self) -> Term {
-        self.term
+    pub(super) const fn last(&self) -> Generation {
+        self.last
     }
 
     pub(super) fn post(&self, lock: LockId) -> Option<&Post> {
@@ -90,7 +91,7 @@ impl Office {
 
     /// Goes on under another term: all tokens are made anew under it.
     pub(super) fn go_on(&mut self, cx: &Context<'_>, term: Term) {
-        self.term = term;
+        self.last.term = term; // the rounds go on
         self.recall_all(cx, |_| true);
     }
 
@@ -119,7 +120,7 @@ impl Office {
 
     /// Begins to make a token anew, and asks everybody at `tell`.
     pub(super) fn recall(&mut self, cx: &Context<'_>, lock: LockId, tell: Instant) {
-        let (term, next) = (self.term, self.new_generation());
+        let (term, next) = (self.last.term, self.new_generation());
         let since = self.since;
         let Some(post) = self.post_mut(lock) else { return };
         let over = post.issued.max(since).after(granted(cx.timing.lock_lease));
@@ -244,8 +245,8 @@ impl Office {
     }
 
     fn new_generation(&mut self) -> Generation {
-        self.round = self.round.saturating_add(1);
-        Generation { term: self.term, round: self.round }
+        self.last.round = self.last.round.saturating_add(1);
+        self.last
     }
 }
 

@@ -90,6 +90,11 @@ impl Place {
         self.via != NodeSet::first(SLOTS_MAX)
     }
 
+    /// Whether the token has never been here.
+    pub(in super::super) const fn is_strange(&self) -> bool {
+        !self.here && self.token.sequence == 0
+    }
+
     /// How long the token that is here may still be used.
     pub(in super::super) fn left(&self, now: Instant) -> Span {
         match self.warrant {
