@@ -245,21 +245,14 @@ fn the_longest_messages_of_the_locks_fit_a_letter() {
     let fence = Fence { term, count: stamp };
     let turns: heapless::Vec<(u8, u8), { protocol::mutex::consent::MEMBERS_MAX }> =
         std::iter::repeat_n((15, u8::MAX), protocol::mutex::consent::MEMBERS_MAX).collect();
-    let privilege =
-        Privilege { lock: LOCK, token, number: u32::MAX, waited: span, left: span, back: Some(u32::MAX) };
+    let privilege = Privilege { lock: LOCK, token, number: u32::MAX, waited: span, left: span, back: Some(u32::MAX) };
     let lengths = [
         length(&central::Message::Grant { lock: LOCK, request: stamp, fence, waited: span }),
         length(&central::Message::Follows { term, holds: [Some(LOCK); LOCKS_MAX], all: true }),
         length(&token_ring::Message::Keeper(Keeper::Clear { lock: LOCK, generation, had: Some(generation) })),
         length(&lamport::Message::Ack { lock: LOCK, mine: Some(stamp), turns: turns.clone() }),
         length(&ricart_agrawala::Message::Reply { lock: LOCK, turns }),
-        length(&maekawa::Message::Grant {
-            lock: LOCK,
-            request: stamp,
-            turn: u16::MAX,
-            number: stamp,
-            waited: span,
-        }),
+        length(&maekawa::Message::Grant { lock: LOCK, request: stamp, turn: u16::MAX, number: stamp, waited: span }),
         length(&voting::Message::Renew { lock: LOCK, request: stamp, number: stamp, lease: span }),
         length(&raymond::Message::Privilege(privilege)),
     ];
