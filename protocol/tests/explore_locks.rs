@@ -127,7 +127,10 @@ fn a_central_lock_never_has_two_holders_nor_a_forgotten_waiter() {
 #[test]
 fn a_token_ring_never_has_two_holders_nor_a_forgotten_waiter() {
     prove_all::<TokenRing>("token-ring", &[TWO, ALL, FICKLE, TRYING, CHANGING, REPEATING]);
-    prove_all::<TokenRing>("token-ring", &[Bounds { askers: &[0], ..SUSPECTING }, CRASHING].map(slow));
+    prove_all::<TokenRing>("token-ring", &[slow(CRASHING)]);
+    // While somebody suspects the leader, with whom it rests, the token goes round: not for ever here.
+    let suspecting = slow(Bounds { stamp_max: 14, ..SUSPECTING });
+    prove("token-ring", suspecting, |_| TokenRing::default());
 }
 
 #[test]
