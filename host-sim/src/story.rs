@@ -218,7 +218,8 @@ pub fn time(at: Micros) -> String {
 mod tests {
     use super::*;
     use protocol::NodeId;
-    use protocol::clock::Term;
+    use protocol::clock::{Stamp, Term};
+    use protocol::mutex::Fence;
 
     const TERM: Term = Term { number: 3, by: NodeId(1) };
 
@@ -283,6 +284,27 @@ mod tests {
         let expected =
             ["node 1 calls an election", "hop 3: the call reaches node 2", "node 2 reports the best it knows of"];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn who_comes_to_hold_a_lock_and_loses_it_is_told() {
+        let mut story = begun(&[10, 30]);
+        let fence = Fence { term: TERM, count: Stamp(7) };
+        let of = |deed| (Some(1), What::Lock { lock: 0, deed });
+        let events = [
+            of(Deed::Asks { trying: false }),
+            of(Deed::Acquired { fence }),
+            of(Deed::Shared { other: 0 }),
+            of(Deed::Lost),
+            of(Deed::Wrote { fence, accepted: false }),
+        ];
+        let expected = [
+            "node 1 holds lock 0, fence 3.7",
+            "node 1 HOLDS LOCK 0 WHILE node 0 DOES",
+            "node 1 has lost lock 0",
+            "a late write of node 1 under lock 0 is refused",
+        ];
+        assert_eq!(tell(&mut story, &events), expected);
     }
 
     #[test]

@@ -27,12 +27,6 @@ impl Usage {
         self.samples.iter().copied().chain(counts.into_iter().filter(|_| self.used))
     }
 
-    /// How often locks were granted.
-    #[must_use]
-    pub fn grants(&self) -> u64 {
-        self.grants
-    }
-
     fn lock(&mut self, at: Micros, node: u32, lock: u8, deed: Deed) {
         self.used = true;
         match deed {

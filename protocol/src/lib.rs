@@ -1,4 +1,4 @@
-//! Agreement for microcontrollers: who leads, and who may touch a shared thing.
+//! Agreement for microcontrollers: who leads, who may touch a shared thing, what the state of all is, and when a job is over.
 //!
 //! Every algorithm is a state machine that takes one input, takes one step and says what it wants sent and told
 //! ([`Algorithm`]). [`Node`] joins the stages into one machine of the same shape: bytes, commands and the time go in;

@@ -41,7 +41,7 @@ pub use message::{Id, Message, Notice, Part, Why};
 pub const SNAPSHOTS_MAX: usize = 4;
 /// How many bytes of messages, and two for each, wait to be sent to an initiator; with more it is aborted as
 /// [`Why::Overflow`].
-pub const ITEMS_BYTES: usize = 160;
+pub const ITEMS_BYTES: usize = 128;
 /// How many snapshots that are over are remembered, lest a late marker begins them again.
 const ENDED_MAX: usize = 8;
 /// How many refusals wait to be said; one that finds no room is found out by time.

@@ -154,17 +154,21 @@ impl<A: Application, D: Detection, const N: usize> Suite<A, D, N> {
     /// A step of the detection.
     fn detect<T>(
         &mut self,
+        cx: &Context<'_>,
         out: &mut Out<A, D>,
         step: impl FnOnce(&mut D, &mut Outbox<D::Message, termination::Notice>) -> T,
     ) -> T {
         let mut inner = Outbox::new();
         let result = step(&mut self.detection, &mut inner);
-        for output in inner.outputs() {
-            if let Output::Notify(termination::Notice::Terminated { job, .. }) = *output {
-                self.application.finish(job);
-            }
-        }
+        let end = inner.outputs().iter().find_map(|output| match *output {
+            Output::Notify(termination::Notice::Terminated { job, .. }) => Some(job),
+            Output::Notify(termination::Notice::Aborted { .. }) | Output::Send { .. } => None,
+        });
         forward(&inner, out, Message::Termination, Notice::Termination);
+        if let Some(job) = end {
+            self.application.finish(job);
+            self.observe(cx, out);
+        }
         result
     }
 
@@ -188,7 +192,7 @@ impl<A: Application, D: Detection, const N: usize> Suite<A, D, N> {
 
     fn observe(&mut self, cx: &Context<'_>, out: &mut Out<A, D>) {
         let activity = Activity { busy: self.application.is_busy(), job: self.application.job() };
-        self.detect(out, |detection, inner| detection.observe(cx, activity, inner));
+        self.detect(cx, out, |detection, inner| detection.observe(cx, activity, inner));
     }
 
     fn hear(&mut self, cx: &Context<'_>, from: NodeId, stamp: Stamp, message: Said<A, D>, out: &mut Out<A, D>) {
@@ -204,7 +208,7 @@ impl<A: Application, D: Detection, const N: usize> Suite<A, D, N> {
             Message::Snapshot(message) => self.photograph(out, |snapshot, application, inner| {
                 snapshot.hear(cx, from, message, application, inner);
             }),
-            Message::Termination(message) => self.detect(out, |detection, inner| {
+            Message::Termination(message) => self.detect(cx, out, |detection, inner| {
                 detection.handle(cx, Input::Message { from, stamp, message }, inner);
             }),
             Message::Clock(message) => self.tick(cx, Input::Message { from, stamp, message }, out),
@@ -246,20 +250,20 @@ impl<A: Application, D: Detection, const N: usize> Algorithm for Suite<A, D, N> 
             Input::Command(Command::Snapshot) => {
                 self.photograph(out, |snapshot, application, inner| snapshot.begin(cx, application, inner));
             }
-            Input::Command(Command::Watch) => self.detect(out, |detection, inner| {
+            Input::Command(Command::Watch) => self.detect(cx, out, |detection, inner| {
                 detection.handle(cx, Input::Command(termination::Command::Watch), inner);
             }),
             // The application first: it knows then what it has to make good before it can be recorded.
             Input::Fact(fact) => {
                 self.apply(cx, Input::Fact(fact), out);
                 self.photograph(out, |snapshot, _, inner| snapshot.learn(cx, fact, inner));
-                self.detect(out, |detection, inner| detection.handle(cx, Input::Fact(fact), inner));
+                self.detect(cx, out, |detection, inner| detection.handle(cx, Input::Fact(fact), inner));
                 self.tick(cx, Input::Fact(fact), out);
             }
             Input::Timeout => {
                 self.apply(cx, Input::Timeout, out);
                 self.photograph(out, |snapshot, _, inner| snapshot.timeout(cx, inner));
-                self.detect(out, |detection, inner| detection.handle(cx, Input::Timeout, inner));
+                self.detect(cx, out, |detection, inner| detection.handle(cx, Input::Timeout, inner));
                 self.tick(cx, Input::Timeout, out);
             }
         }
@@ -284,7 +288,7 @@ impl<A: Application, D: Detection, const N: usize> Upper for Suite<A, D, N> {
     fn speak(&mut self, cx: &Context<'_>, out: &mut Out<A, D>) -> bool {
         // Markers before the application; and before it too what the detection says of letters that were lost.
         if self.photograph(out, |snapshot, _, inner| snapshot.speak(cx, inner))
-            || self.detect(out, |detection, inner| detection.speak(cx, inner))
+            || self.detect(cx, out, |detection, inner| detection.speak(cx, inner))
         {
             return true;
         }

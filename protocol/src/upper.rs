@@ -20,7 +20,7 @@ pub const LETTERS_MAX: usize = 4;
 const _: () = assert!(LETTERS_MAX <= WAITING_MAX, "it must never keep a node from taking letters in");
 
 /// The notices of a stage on top, until the host takes them: it does so after every input.
-pub type Told<N> = Deque<N, { 2 * OUTPUTS_MAX }>;
+pub type Told<N> = Deque<N, { OUTPUTS_MAX + 4 }>;
 
 /// A stage on top of a node.
 ///

@@ -8,10 +8,9 @@ use protocol::election::reign::Word;
 use protocol::election::{bully, chang_roberts, lelann, ring, wireless, wireless_flat};
 use protocol::link::{LETTER_MAX, Receipt};
 use protocol::mandate;
-use protocol::mutex::{Fence, LockId, Refusal, central};
 use protocol::neighbours::Hello;
 use protocol::wire::{self, FRAME_MAX, Key, Kind, Letter, Message, Packet, Path, To};
-use protocol::{NodeId, NodeSet, Span};
+use protocol::{NodeId, NodeSet};
 
 const KEY: Key = Key::new([0; 16]);
 
@@ -201,49 +200,6 @@ fn every_message_of_the_mandate_is_pinned() {
     }
 }
 
-/// The lock whose number is a byte.
-fn lock(number: u8) -> LockId {
-    postcard::from_bytes(&[number]).unwrap()
-}
-
-#[test]
-fn every_message_of_the_central_lock_is_pinned() {
-    use central::Message as M;
-    let (lock, request, lease, term) = (lock(9), Stamp(300), Span::from_micros(301), term());
-    let fence = Fence { term, count: Stamp(4) };
-    let holds = [Some(lock), None, None, Some(lock)];
-    let cases: [(M, &[u8]); 9] = [
-        (M::Request { lock, request, lease, trying: true }, &[0, 9, 0xAC, 2, 0xAD, 2, 1]),
-        (M::Grant { lock, request, fence, waited: lease }, &[1, 9, 0xAC, 2, 5, 0xAC, 2, 4, 0xAD, 2]),
-        (M::Release { lock, request }, &[2, 9, 0xAC, 2]),
-        (M::Waiting { lock, request, ahead: 3 }, &[3, 9, 0xAC, 2, 3]),
-        (M::Cancel { lock, request }, &[4, 9, 0xAC, 2]),
-        (M::Renew { lock, request, number: Stamp(7), lease }, &[5, 9, 0xAC, 2, 7, 0xAD, 2]),
-        (M::Renewed { lock, number: Stamp(7) }, &[6, 9, 7]),
-        (M::Refused { lock, request, why: Refusal::Busy }, &[7, 9, 0xAC, 2, 1]),
-        (M::Follows { term, holds, all: true }, &[8, 5, 0xAC, 2, 1, 9, 0, 0, 1, 9, 1]),
-    ];
-    for (message, bytes) in cases {
-        assert_eq!(body(&message), bytes, "{message:?}");
-    }
-}
-
-#[test]
-fn every_message_of_the_central_lock_fits_a_letter() {
-    use central::Message as M;
-    let (lock, stamp) = (postcard::from_bytes(&[0xFF, 0xFF, 0xFF, 0xFF, 0x0F]).unwrap(), Stamp(u64::MAX));
-    let term = Term { number: u32::MAX, by: NodeId(u32::MAX) };
-    let span = Span::from_micros(u32::MAX);
-    let lengths = [
-        body(&M::Request { lock, request: stamp, lease: span, trying: true }).len(),
-        body(&M::Grant { lock, request: stamp, fence: Fence { term, count: stamp }, waited: span }).len(),
-        body(&M::Renew { lock, request: stamp, number: stamp, lease: span }).len(),
-        body(&M::Follows { term, holds: [Some(lock); 4], all: true }).len(),
-    ];
-    assert_eq!(lengths, [22, 41, 31, 36]);
-    assert!(lengths.iter().all(|&length| length <= LETTER_MAX));
-}
-
 #[test]
 fn a_sign_of_life_is_pinned() {
     let worth = Worth::of(Some(standing()));
@@ -323,4 +279,117 @@ fn a_body_with_bytes_left_over_is_no_message() {
     let mut bytes = body(&wireless::Message::Raise { term: term() });
     bytes.push(0);
     assert_eq!(wireless::Message::decode(Kind::Wireless, &bytes), None);
+}
+
+#[test]
+fn every_message_of_the_applications_is_pinned() {
+    use protocol::application::{diffusing::Work, tokens::Give};
+    assert_eq!(body(&Give { amount: 300, total: 7 }), [0xAC, 2, 7]);
+    assert_eq!(body(&Work { job: 1, units: 300 }), [1, 0xAC, 2]);
+}
+
+#[test]
+fn every_message_of_the_snapshot_is_pinned() {
+    use protocol::application::Item;
+    use protocol::snapshot::{Id, Message as M, Part, Why};
+    let id = Id { initiator: NodeId(300), incarnation: 2, number: 7 };
+    let bytes = Item::from_slice(&[9, 8]).unwrap();
+    let (incarnation, number) = (2, 7);
+    let state = Part::State { last: true, bytes: bytes.clone() };
+    let message = Part::Message { from: NodeId(300), bytes };
+    let cases: [(M, &[u8]); 5] = [
+        (M::Marker { id, members: NodeSet::first(9) }, &[0, 0xAC, 2, 2, 7, 0xFF, 3]),
+        (M::Part { incarnation, number, part: state }, &[1, 2, 7, 0, 1, 2, 9, 8]),
+        (M::Part { incarnation, number, part: message }, &[1, 2, 7, 1, 0xAC, 2, 2, 9, 8]),
+        (M::Done { incarnation, number, parts: 3 }, &[2, 2, 7, 3]),
+        (M::Abort { id, why: Why::View }, &[3, 0xAC, 2, 2, 7, 2]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+}
+
+#[test]
+fn every_message_of_the_termination_detections_is_pinned() {
+    use protocol::termination::dijkstra_scholten::Message as M;
+    use protocol::termination::wave;
+    let id = wave::Id { initiator: NodeId(300), incarnation: 2, number: 7 };
+    let sums = wave::Sums { covered: NodeSet::first(9), sent: 1, heard: 128, job: 4 };
+    let (members, asked) = (NodeSet::first(9), NodeSet::first(2));
+    let cases: [(wave::Message, &[u8]); 5] = [
+        (wave::Message::Query { id, members, asked }, &[0, 0xAC, 2, 2, 7, 0xFF, 3, 3]),
+        (wave::Message::Done { id, sums }, &[1, 0xAC, 2, 2, 7, 0xFF, 3, 1, 0x80, 1, 4]),
+        (wave::Message::Continue { id }, &[2, 0xAC, 2, 2, 7]),
+        (wave::Message::Terminate { id, job: 4, waves: 3 }, &[3, 0xAC, 2, 2, 7, 4, 3]),
+        (wave::Message::Mend { boot: 2, count: 300 }, &[4, 2, 0xAC, 2]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+    let cases: [(M, &[u8]); 4] = [
+        (M::Signal { boot: 2, count: 300 }, &[0, 2, 0xAC, 2]),
+        (M::Terminate { job: 4, boot: 2, number: 7 }, &[1, 4, 2, 7]),
+        (M::Broken, &[2]),
+        (M::Hail { boot: 2, lost: true }, &[3, 2, 1]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+}
+
+#[test]
+fn every_message_of_the_shared_clock_is_pinned() {
+    use protocol::Span;
+    use protocol::clock_sync::Message as M;
+    let (term, round) = (term(), 7);
+    let held = Span::from_micros(300);
+    let entries = Vec::from_slice(&[(3, -1), (4, 64)]).unwrap();
+    let cases: [(M, &[u8]); 3] = [
+        (M::Poll { term, round, letter: false }, &[0, 5, 0xAC, 2, 7, 0]),
+        (
+            M::Answer { term, round, letter: false, reading: 128, held, is_set: true },
+            &[1, 5, 0xAC, 2, 7, 0, 0x80, 1, 0xAC, 2, 1],
+        ),
+        (M::Adjust { term, round, letter: true, entries }, &[2, 5, 0xAC, 2, 7, 1, 2, 3, 1, 4, 0x80, 1]),
+    ];
+    for (message, bytes) in cases {
+        assert_eq!(body(&message), bytes, "{message:?}");
+    }
+}
+
+#[test]
+fn every_letter_of_what_stands_on_top_fits_a_letter() {
+    use protocol::application::{Item, diffusing::Work, tokens::Give};
+    use protocol::snapshot::{self, Part, Why};
+    use protocol::termination::wave;
+    use protocol::{Span, clock_sync};
+    let (max, id, all) = (u32::MAX, NodeId(u32::MAX), NodeSet::first(64));
+    let snapshot = snapshot::Id { initiator: id, incarnation: max, number: max };
+    let wave = wave::Id { initiator: id, incarnation: max, number: max };
+    let term = Term { number: max, by: id };
+    let bytes = Item::from_slice(&[255; protocol::application::ITEM_MAX]).unwrap();
+    let part = Part::Message { from: id, bytes };
+    let sums = wave::Sums { covered: all, sent: u64::MAX, heard: u64::MAX, job: max };
+    let held = Span::from_micros(max);
+    let entries = Vec::from_slice(&[(u8::MAX, i64::MIN); 3]).unwrap();
+    let lengths = [
+        body(&Give { amount: max, total: max }).len(),
+        body(&Work { job: max, units: max }).len(),
+        body(&snapshot::Message::Marker { id: snapshot, members: all }).len(),
+        body(&snapshot::Message::Part { incarnation: max, number: max, part }).len(),
+        body(&snapshot::Message::Abort { id: snapshot, why: Why::Incomplete }).len(),
+        body(&wave::Message::Query { id: wave, members: all, asked: all }).len(),
+        body(&wave::Message::Done { id: wave, sums }).len(),
+        body(&clock_sync::Message::Answer { term, round: max, letter: true, reading: u64::MAX, held, is_set: true })
+            .len(),
+        body(&clock_sync::Message::Adjust { term, round: max, letter: true, entries }).len(),
+    ];
+    assert_eq!(lengths, [10, 10, 26, 50, 17, 36, 51, 33, 51]);
+    assert!(lengths.iter().all(|&length| length <= LETTER_MAX));
+    let entries = Vec::from_slice(&[(u8::MAX, i64::MIN); clock_sync::ENTRIES_MAX]).unwrap();
+    let adjust = body(&clock_sync::Message::Adjust { term, round: max, letter: false, entries });
+    let some = Path::Neighbours(Vec::from_slice(&[id; clock_sync::ENTRIES_MAX]).unwrap());
+    let packet =
+        Packet { kind: Kind::ClockSync, sender: id, incarnation: max, sequence: max, path: some, body: &adjust };
+    assert!(wire::seal(&KEY, &packet, &mut [0; FRAME_MAX]).is_some(), "the longest correction fits a frame");
 }

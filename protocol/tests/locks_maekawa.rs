@@ -96,7 +96,7 @@ fn mk8_x8_fifteen_hundred_contended_runs_end_with_everybody_served_in_order_out_
     for order in [Order::Fifo, Order::Any, Order::Twice] {
         let (mut letters, mut bound) = (0, 0);
         for seed in 0..1500 {
-            let count = 4 + seed as usize % 13;
+            let count = 4 + usize::try_from(seed % 13).unwrap();
             let mut bag = bag(count, order, seed);
             let contest = contend(&mut bag, LOCK, 3, Span::from_millis(500));
             assert_eq!(contest.entered.len(), 3 * count);
@@ -382,7 +382,7 @@ fn a_lock_with_sets_that_do_not_meet_is_refused_its_group() {
 #[test]
 fn never_two_hold_a_lock_whatever_goes_wrong_and_all_are_served_when_it_is_over() {
     for seed in 0..2000 {
-        afflict(&Maekawa::default(), 4 + seed as usize % 6, seed);
+        afflict(&Maekawa::default(), 4 + usize::try_from(seed % 6).unwrap(), seed);
     }
 }
 

@@ -96,7 +96,7 @@ fn md1_contended_runs_end_with_everybody_served_in_order_out_of_order_and_twice(
     for order in [Order::Fifo, Order::Any, Order::Twice] {
         let (mut letters, mut entries, mut formula) = (0, 0, 0);
         for seed in 0..500 {
-            let count = 3 + seed as usize % 8;
+            let count = 3 + usize::try_from(seed % 8).unwrap();
             let contest = contend(&mut bag(count, order, seed), LOCK, 3, Span::from_secs(300));
             assert_eq!(contest.entered.len(), 3 * count);
             letters += contest.letters;
@@ -318,7 +318,7 @@ fn fences_grow_over_voters_that_agreed_to_higher_numbers() {
 #[test]
 fn never_two_hold_a_lock_whatever_goes_wrong_and_all_are_served_when_it_is_over() {
     for seed in 0..2000 {
-        afflict(&Voting::default(), 3 + seed as usize % 5, seed);
+        afflict(&Voting::default(), 3 + usize::try_from(seed % 5).unwrap(), seed);
     }
 }
 

@@ -1,9 +1,15 @@
 //! What a node takes of a board's RAM.
 
+use protocol::application::{Diffusing, Tokens};
+use protocol::clock_sync::ClockSync;
 use protocol::election::{AnyElection, Bully, ChangRoberts, Lelann, Ring, Wireless};
 use protocol::mutex::{AnyMutex, NoMutex};
 use protocol::neighbours::Neighbours;
 use protocol::node::Node;
+use protocol::snapshot::Snapshot;
+use protocol::suite::Suite;
+use protocol::termination::{DijkstraScholten, Wave};
+use protocol::upper::Nothing;
 use std::mem::size_of;
 
 #[test]
@@ -29,4 +35,23 @@ fn all_locks_together_take_at_most_16_kib_for_16_members_and_4_locks() {
     let locks = AnyMutex::NAMES.iter().zip(AnyMutex::SIZES);
     println!("{:?}, any {}", locks.collect::<Vec<_>>(), size_of::<AnyMutex>());
     assert!(AnyMutex::SIZES.iter().sum::<usize>() <= 16 * 1024);
+}
+
+#[test]
+fn what_stands_on_top_of_a_node_of_16_members_takes_at_most_4_kib_and_nothing_takes_nothing() {
+    type Bank = Suite<Tokens<16>, Wave<16>, 16>;
+    let parts = [
+        ("tokens", size_of::<Tokens<16>>()),
+        ("diffusing", size_of::<Diffusing>()),
+        ("snapshot", size_of::<Snapshot>()),
+        ("wave", size_of::<Wave<16>>()),
+        ("dijkstra-scholten", size_of::<DijkstraScholten<16>>()),
+        ("clock-sync", size_of::<ClockSync<16>>()),
+        ("all with tokens and waves", size_of::<Bank>()),
+    ];
+    println!("{parts:?}");
+    let (with, without) = (size_of::<Node<Bully, NoMutex, 16, Bank>>(), size_of::<Node<Bully, NoMutex, 16>>());
+    println!("a node with all of it {with}, without {without}");
+    assert!(size_of::<Bank>() <= 4096);
+    assert_eq!(size_of::<Nothing>(), 0);
 }

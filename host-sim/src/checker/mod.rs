@@ -185,7 +185,9 @@ mod tests {
         let grants = [granted(1, 0, 5), granted(2, 0, 5)];
         let found = |locks: Option<Vec<&'static str>>| {
             let mut checkers = Checkers::new(&Expect { locks, ..Expect::default() });
-            grants.iter().for_each(|event| checkers.see(event));
+            for event in &grants {
+                checkers.see(event);
+            }
             checkers.findings().len()
         };
         assert_eq!([found(None), found(Some(vec!["fences-grow"])), found(Some(vec!["one-holder"]))], [1, 1, 0]);

@@ -22,6 +22,7 @@ const MEMBERS_MAX: u8 = 32;
 
 /// What `conclave provision` is given.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags that have nothing to do with each other")]
 pub(crate) struct ProvisionArgs {
     /// The board that is plugged in.
     #[arg(value_name = "BOARD", value_parser = Board::by_name)]

@@ -2,12 +2,13 @@
 
 use crate::clock::Term;
 use crate::time::Span;
-use crate::wire::{self, Delivery, Kind};
+use crate::wire::{self, Delivery, Kind, NEIGHBOURS_MAX};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
 /// How many corrections fit into a frame.
-pub const ENTRIES_MAX: usize = 6;
+pub const ENTRIES_MAX: usize = 4;
+const _: () = assert!(ENTRIES_MAX <= NEIGHBOURS_MAX, "one frame names all that it is for");
 
 /// What members say about their clocks. Each says whether it travels as a letter: to whom nobody hears directly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

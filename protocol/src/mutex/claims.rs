@@ -284,11 +284,13 @@ impl Claim {
     }
 
     /// Whether the application would rather be refused than wait.
+    #[must_use]
     pub const fn is_trying(&self) -> bool {
         matches!(self.phase, Phase::Waiting { trying: true, .. })
     }
 
     /// The renewal that was asked for and not agreed to yet.
+    #[must_use]
     pub const fn renewal(&self) -> Option<Renewal> {
         match self.phase {
             Phase::Waiting { .. } => None,

@@ -6,6 +6,7 @@
 //! less must be told of it and agree before the asker enters. Stamps grow with every letter, so that is rare.
 
 use super::LockId;
+use crate::algorithm::Context;
 use crate::clock::Stamp;
 use crate::group::NodeSet;
 use core::cmp::Ordering;
@@ -43,12 +44,28 @@ pub(super) struct Numbers {
     known: Vec<(LockId, Stamp), NUMBERS_MAX>,
     /// For every other lock.
     rest: Stamp,
+    /// Whether whatever it agreed to before it started is over.
+    awake: bool,
 }
 
 impl Numbers {
     /// Nothing above `stamp` was agreed to before.
     pub(super) fn resume(&mut self, stamp: Stamp) {
         self.rest = self.rest.max(stamp);
+    }
+
+    /// To be told before everything else in a step, and whether the voter still abstains. It may have lost what it agreed
+    /// to: it takes for agreed to whatever is not later than what the others' letters have told it meanwhile.
+    pub(super) fn wake(&mut self, cx: &Context<'_>, abstains: bool) {
+        if self.awake {
+            return;
+        }
+        self.awake = !abstains;
+        let heard = Stamp(cx.stamp.0.saturating_sub(1));
+        self.resume(heard);
+        for (_, number) in &mut self.known {
+            *number = (*number).max(heard);
+        }
     }
 
     /// The highest number agreed to for `lock`, or a higher one.

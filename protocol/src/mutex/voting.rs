@@ -48,7 +48,8 @@ mod voter;
 pub use message::Message;
 pub use voter::VOTES_MAX;
 
-/// How often the pause between two attempts doubles.
+/// How often the pause between two attempts doubles. Then it begins anew: whoever has waited for so long is in more of a
+/// hurry than those who have just come.
 const DOUBLINGS_MAX: u8 = 5;
 
 /// A lock this node asks for, or holds.
@@ -162,7 +163,7 @@ impl Voting {
             return;
         }
         ballot.phase = Phase::Pausing { until: cx.now.after(pause(cx, ballot.tries)) };
-        ballot.tries = ballot.tries.saturating_add(1).min(DOUBLINGS_MAX);
+        ballot.tries = if ballot.tries < DOUBLINGS_MAX { ballot.tries.saturating_add(1) } else { 0 };
     }
 
     /// The poll for `lock` as `request`.
@@ -362,6 +363,7 @@ impl Algorithm for Voting {
         while let Some(lost) = self.claims.expire(cx.now, out) {
             self.ballots.retain(|ballot| ballot.lock != lost.lock);
         }
+        self.voter.wake(cx);
         let mut out = Post::new(cx, out);
         match input {
             Input::Command(command) => self.command(cx, command, &mut out),

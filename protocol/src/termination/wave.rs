@@ -4,13 +4,14 @@
 //! member, and asks those that nobody has asked yet. When all of these have answered, it answers [`Message::Done`] if it was
 //! and is idle, has heard nothing meanwhile, and all answers were `Done`; else [`Message::Continue`].
 //!
-//! One wave of `Done` proves nothing: a message may have been on its way past it, to a node that had been asked. So answers
-//! sum up what was sent and heard, and it takes two waves: what was *heard* by the first is what has been *sent* by the
-//! second. What was heard when the first passed had been sent when it ended; if nothing more was sent until the second had
-//! passed, then at the moment between them nothing was on its way, and nobody heard anything after it had been found idle.
+//! A wave of `Done` alone proves nothing: a message may have been on its way past it, to a node that had been asked. So
+//! answers also sum up what was sent and heard, pair by pair, and the end is found when on every pair of members what one had
+//! sent, when it was asked, is what the other had heard, when it was. Suppose somebody heard a message after it had been
+//! asked, and take the first that was. Its sender had been idle when it was asked, and had heard nothing since, so it had
+//! sent the message before: then that pair does not agree. Hence nobody heard anything after it was found idle.
 //!
 //! # Paper
-//! F. Mattern: Algorithms for Distributed Termination Detection, Distributed Computing 1987 (the four counter method); the
+//! F. Mattern: Algorithms for Distributed Termination Detection, Distributed Computing 1987 (the channel counting method); the
 //! wave itself is the seeds' (S4:57-69), an echo in the sense of E. Chang, 1982.
 //!
 //! # Assumes
@@ -21,7 +22,7 @@
 //! after letters may have been lost, and once at the start: how many there were.
 //!
 //! # Cost
-//! Of N members that all hear each other: 2 (N - 1) a wave, N - 1 to tell them. The job's end is found by the second wave that
+//! Of N members that all hear each other: 2 (N - 1) a wave, N - 1 to tell them. The job's end is found by the first wave that
 //! begins after it. Waves pause between [`crate::Timing::probe`] and [`crate::Timing::heartbeat`], longer and longer.
 //!
 //! # Departures
@@ -104,8 +105,6 @@ pub struct Wave<const N: usize> {
     number: u32,
     /// The waves sent since this node began to watch.
     waves: u32,
-    /// The digest of what was heard when the last wave of `Done` passed, and who was in it.
-    last: Option<(NodeSet, u64)>,
     /// Members the last wave did not reach.
     missed: NodeSet,
     /// The last wave of another that found the end.
@@ -128,7 +127,6 @@ impl<const N: usize> Wave<N> {
             watch: Watch::Off,
             number: 0,
             waves: 0,
-            last: None,
             missed: NodeSet::EMPTY,
             told: None,
         }
@@ -167,7 +165,6 @@ impl<const N: usize> Wave<N> {
     fn ask(&mut self, cx: &Context<'_>, pause: Span) {
         let members = cx.view;
         if !self.is_quiet(cx, members) {
-            self.last = None;
             self.rest(cx, pause);
             return;
         }
@@ -282,18 +279,13 @@ impl<const N: usize> Wave<N> {
         let Watch::Asking { pause, .. } = self.watch else { return };
         let Sums { covered, sent, heard, job } = visit.sums;
         self.missed = visit.members.without(covered);
-        if !done || !self.missed.is_empty() {
-            self.last = None;
+        if !done || !self.missed.is_empty() || sent != heard {
             self.rest(cx, pause);
-        } else if self.last == Some((visit.members, sent)) {
+        } else {
             self.watch = Watch::Off;
-            self.last = None;
             let me = cx.roster.set_of(cx.me);
             self.answer(visit.members.without(me), Message::Terminate { id: visit.id, job, waves: self.waves });
             out.notify(Notice::Terminated { by: cx.me, job, waves: self.waves });
-        } else {
-            self.last = Some((visit.members, heard));
-            self.rest(cx, cx.timing.probe);
         }
     }
 
@@ -316,7 +308,7 @@ impl<const N: usize> Wave<N> {
                 // Whoever else was looking for the end need not.
                 if self.watch != Watch::Off {
                     self.visits.retain(|visit| visit.id.initiator != cx.me);
-                    (self.watch, self.last) = (Watch::Off, None);
+                    self.watch = Watch::Off;
                 }
                 out.notify(Notice::Terminated { by: from, job, waves });
             }
@@ -354,7 +346,7 @@ impl<const N: usize> Algorithm for Wave<N> {
             Input::Message { from, message, .. } => self.hear(cx, from, message, out),
             Input::Command(Command::Watch) => {
                 if self.watch == Watch::Off {
-                    (self.waves, self.last) = (0, None);
+                    self.waves = 0;
                     self.watch = Watch::Pause { next: cx.now, pause: cx.timing.probe };
                 }
             }
@@ -368,7 +360,6 @@ impl<const N: usize> Algorithm for Wave<N> {
         match self.watch {
             Watch::Pause { next, pause } if next <= cx.now => self.ask(cx, pause),
             Watch::Asking { until, pause } if until <= cx.now => {
-                self.last = None;
                 self.rest(cx, pause);
             }
             Watch::Off | Watch::Pause { .. } | Watch::Asking { .. } => {}

@@ -36,7 +36,9 @@ impl<U: Upper> Bench<U> {
             roster.insert(NodeId(u32::try_from(name).unwrap()));
         }
         let mut uppers: Vec<U> = (0..count).map(make).collect();
-        uppers.iter_mut().for_each(|upper| upper.resume(1));
+        for upper in &mut uppers {
+            upper.resume(1);
+        }
         Self {
             now: Instant::from_micros(1),
             uppers,

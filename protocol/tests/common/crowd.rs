@@ -127,15 +127,15 @@ impl<U: Upper> Crowd<U> {
     pub fn local(&self, index: usize) -> Instant {
         let (ppm, start) = self.clocks[index];
         let now = i64::try_from(self.now.as_micros()).unwrap();
-        Instant::from_micros(start + u64::try_from(now + now / 1_000 * ppm / 1_000).unwrap())
+        Instant::from_micros(start + u64::try_from(now + now * ppm / 1_000_000).unwrap())
     }
 
     /// When a node's own clock shows `local`, or a little later.
     fn truly(&self, index: usize, local: Instant) -> Instant {
         let (ppm, start) = self.clocks[index];
-        let wanted = i64::try_from(local.as_micros().saturating_sub(start)).unwrap_or(i64::MAX / 2_000_000);
-        let at = wanted - wanted / 1_000 * ppm / 1_000;
-        Instant::from_micros(u64::try_from(at).unwrap() + if ppm == 0 { 0 } else { 50 })
+        let wanted = i64::try_from(local.as_micros().saturating_sub(start)).unwrap_or(i64::MAX / 2);
+        let at = i64::try_from(i128::from(wanted) * 1_000_000 / i128::from(1_000_000 + ppm)).unwrap();
+        Instant::from_micros(u64::try_from(at).unwrap() + if ppm == 0 { 0 } else { 2 })
     }
 
     pub fn ask(&mut self, index: usize, command: U::Command) {

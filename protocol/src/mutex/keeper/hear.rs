@@ -109,11 +109,10 @@ impl Keeper {
                 claims.refuse(lock, claim.request, Refusal::Busy, out);
             }
             Phase::Waiting { .. } if ahead > 0 => claims.wait(lock, claim.request, ahead, out),
-            Phase::Waiting { .. } => {} // it comes at once
             Phase::Held { renewal: Some(renewal), .. } => {
                 claims.renewed(lock, renewal.number, until.min(renewal.asked.after(renewal.lease)), out);
             }
-            Phase::Held { renewal: None, .. } => {}
+            Phase::Waiting { .. } | Phase::Held { renewal: None, .. } => {} // it comes at once, or is there
         }
     }
 

@@ -20,7 +20,7 @@ impl Maekawa {
                     return;
                 }
                 // There is room for as many as there are claims.
-                let _ = self.ballots.push(Ballot::new(&claim, set));
+                let _ = self.ballots.push(Ballot::new(cx, &claim, set));
                 self.ask(cx, claim.lock, out);
             }
             Some(Task::Renew(claim, renewal)) => {
@@ -64,7 +64,7 @@ impl Maekawa {
     fn again(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out<'_>) {
         self.leave(lock, out);
         let Some(claim) = self.claims.again(cx, lock) else { return };
-        let _ = self.ballots.push(Ballot::new(&claim, self.choose(cx)));
+        let _ = self.ballots.push(Ballot::new(cx, &claim, self.choose(cx)));
         self.ask(cx, lock, out);
     }
 
@@ -195,6 +195,10 @@ impl Maekawa {
                 asking.doubtful = false;
                 if asking.stale <= cx.now {
                     asking.refresh();
+                }
+                if asking.again <= cx.now {
+                    asking.again = cx.now.after(cx.timing.lease());
+                    asking.owed = ballot.set.without(asking.given);
                 }
                 // The vote of somebody who has gone since is still good.
                 let down = !ballot.set.without(up).without(asking.given).is_empty();

@@ -1,6 +1,7 @@
 //! One request of this node, and the votes it has.
 
 use super::sets::VOTERS_MAX;
+use crate::algorithm::Context;
 use crate::clock::Stamp;
 use crate::config::usable;
 use crate::group::{NodeSet, SLOTS_MAX};
@@ -48,6 +49,8 @@ pub(super) struct Asking {
     pub(super) stale: Instant,
     /// Who has yet to be asked.
     pub(super) owed: NodeSet,
+    /// When whoever has not given its vote is asked once more: it may have forgotten.
+    pub(super) again: Instant,
     /// Whether somebody went or came back since it was last looked at.
     pub(super) doubtful: bool,
     turns: Turns,
@@ -63,7 +66,7 @@ pub(super) struct Given {
 }
 
 impl Ballot {
-    pub(super) fn new(claim: &Claim, set: NodeSet) -> Self {
+    pub(super) fn new(cx: &Context<'_>, claim: &Claim, set: NodeSet) -> Self {
         let asking = Asking {
             given: NodeSet::EMPTY,
             failed: NodeSet::EMPTY,
@@ -72,6 +75,7 @@ impl Ballot {
             until: NEVER,
             stale: NEVER,
             owed: set,
+            again: cx.now.after(cx.timing.lease()),
             doubtful: false,
             turns: Turns::default(),
         };
@@ -82,7 +86,7 @@ impl Ballot {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.phase {
             Phase::Asking(asking) if asking.doubtful => Some(Instant::ZERO),
-            Phase::Asking(asking) => Some(asking.stale).filter(|_| !asking.given.is_empty()),
+            Phase::Asking(asking) => Some(asking.stale.min(asking.again)),
             Phase::Holding { again, .. } => *again,
         }
     }

@@ -102,6 +102,8 @@ impl Voter {
         if fast > Span::ZERO {
             self.from = cx.now.after(fast);
         }
+        let abstains = self.abstains(cx);
+        self.numbers.wake(cx, abstains);
     }
 
     fn abstains(&self, cx: &Context<'_>) -> bool {

@@ -57,6 +57,11 @@ fn abstains(cx: &Context<'_>) -> bool {
 }
 
 impl Voter {
+    /// To be told before everything else in a step.
+    pub(super) fn wake(&mut self, cx: &Context<'_>) {
+        self.numbers.wake(cx, abstains(cx));
+    }
+
     /// A request has come, or has come again.
     pub(super) fn ask(&mut self, cx: &Context<'_>, asked: Asked, out: &mut Out<'_>) {
         let Asked { slot, lock, request, .. } = asked;
