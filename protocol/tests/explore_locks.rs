@@ -1,13 +1,19 @@
 //! Every order of events of three nodes that contend for a lock, on the unchanged algorithms.
 //!
-//! Every node but the bystander asks twice, at any moment, and gives back at any moment. The network either keeps the link's
+//! Two or three nodes ask once or twice, at any moment, and give back at any moment. The network either keeps the link's
 //! promise, with any delay between any two nodes: what is written to a node that is suspected, rightly or not, may be
-//! lost. Or it keeps none: letters arrive in any order, twice or never. Time stands still, long after everybody started:
-//! no lease ends, and whatever else waits for time does so in vain or need not.
+//! lost. Or it keeps none: letters arrive in any order, twice or never.
+//!
+//! Time stands still, long after everybody started, or goes on for all at once, so far that every lease has ended; in most
+//! searches only while nothing is on the way, as what comes late is for the simulator to show. A node may start anew at any
+//! moment with nothing but its clock, and leadership may change hands as a quorum lets it.
 //!
 //! What is checked in every state: no two nodes hold the lock; fences grow; the application is told what is. And nobody
 //! waits in vain: from every state in which somebody waits, steps that are taken sometime whatever else happens lead to
-//! its grant: letters arrive, deadlines are met, holders give back, suspicions end. Nobody else has to ask for anything.
+//! its grant: letters arrive, deadlines are met, holders give back, suspicions end, time goes on. Nobody else has to ask
+//! for anything. On a network that loses letters at will that is not asked.
+//!
+//! The central lock and the lock of Lamport are safe only where the link keeps its promise of order.
 
 #[path = "explore/cast.rs"]
 mod cast;
@@ -108,6 +114,11 @@ fn prove_all<L: Explored + Default>(name: &str, all: &[Bounds]) {
     }
 }
 
+/// With pauses between attempts, which end when nothing else goes on.
+fn slow(bounds: Bounds) -> Bounds {
+    Bounds { slow: true, hours: bounds.hours.max(1), calm: true, ..bounds }
+}
+
 #[test]
 fn a_central_lock_never_has_two_holders_nor_a_forgotten_waiter() {
     prove_all::<Central>("central", &[TWO, ALL, FICKLE, TRYING, SUSPECTING, CRASHING, CHANGING]);
@@ -115,7 +126,11 @@ fn a_central_lock_never_has_two_holders_nor_a_forgotten_waiter() {
 
 #[test]
 fn a_token_ring_never_has_two_holders_nor_a_forgotten_waiter() {
-    prove_all::<TokenRing>("token-ring", &[TWO, ALL, FICKLE, TRYING, SUSPECTING, CRASHING, CHANGING, REPEATING]);
+    prove_all::<TokenRing>("token-ring", &[TWO, ALL, FICKLE, TRYING, CHANGING, REPEATING]);
+    prove_all::<TokenRing>("token-ring", &[slow(CRASHING)]);
+    // While somebody suspects the leader, with whom it rests, the token goes round: not for ever here.
+    let suspecting = slow(Bounds { stamp_max: 14, ..SUSPECTING });
+    prove("token-ring", suspecting, |_| TokenRing::default());
 }
 
 #[test]
@@ -131,13 +146,15 @@ fn the_lock_of_ricart_and_agrawala_never_has_two_holders_nor_a_forgotten_waiter(
 #[test]
 fn the_lock_of_maekawa_never_has_two_holders_nor_a_forgotten_waiter() {
     let repeating = Bounds { rounds: 1, ..REPEATING };
-    prove_all::<Maekawa>("maekawa", &[TWO, ALL, FICKLE, TRYING, SUSPECTING, CRASHING, repeating]);
+    prove_all::<Maekawa>("maekawa", &[TWO, FICKLE, TRYING, SUSPECTING, CRASHING, repeating].map(slow));
 }
 
 #[test]
 fn a_vote_of_all_never_has_two_holders_nor_a_forgotten_waiter() {
-    let slow = |bounds| Bounds { rounds: 1, slow: true, hours: 2, calm: true, ..bounds };
-    prove_all::<Voting>("voting", &[TWO, TRYING, FICKLE, SUSPECTING, CRASHING].map(slow));
+    let once = Bounds { rounds: 1, ..TWO };
+    let trying = Bounds { triers: &[0], ..once };
+    let fickle = Bounds { cancels: 1, renewals: 1, askers: &[0], ..once };
+    prove_all::<Voting>("voting", &[once, trying, fickle, SUSPECTING, CRASHING].map(slow));
 }
 
 #[test]
