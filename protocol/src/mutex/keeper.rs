@@ -201,6 +201,7 @@ impl Keeper {
         if leader != me {
             if matches!(need, Need::Want | Need::Enter | Need::Keep) {
                 place.pending = Some(Pending { number, at: cx.now });
+                place.due = place.due.or(Some(cx.now.after(cx.timing.lock_lease))); // not every call is answered
             }
             out.send(leader, Word::Call { lock, number, need, generation }.into());
             return true;
@@ -269,8 +270,8 @@ impl Keeper {
         };
         place.due = again.map(|span| cx.now.after(span));
         let waiting = matches!(claim, Some(Phase::Waiting { .. }));
-        if waiting {
-            (place.told, place.pending) = (None, None);
+        if waiting || claim.is_none() {
+            (place.told, place.pending) = (None, None); // the next claim must not wait for an answer to the last one
         }
         if let Some(need) = need {
             self.call(cx, claims, lock, need, out);
@@ -297,26 +298,28 @@ impl Keeper {
         }
     }
 
-    /// Refuses a claim that is only tried, when it was not granted at once.
+    /// Refuses a claim that is only tried, when it was not granted at once. Whether it did.
     pub(super) fn try_no_longer<M>(
         &mut self,
         cx: &Context<'_>,
         lock: LockId,
         claims: &mut Claims,
         out: &mut Outbox<M, Notice>,
-    ) {
+    ) -> bool {
         let leaderless = self.leader.is_none();
-        let Some(place) = self.get(lock) else { return };
+        let Some(place) = self.get(lock) else { return false };
         let Some(&claim) = claims.get(lock).filter(|claim| matches!(claim.phase, Phase::Waiting { trying: true, .. }))
         else {
             place.tried = None;
-            return;
+            return false;
         };
         let until = *place.tried.get_or_insert(claim.asked.after(cx.timing.heartbeat));
-        if leaderless || until <= cx.now {
+        let over = leaderless || until <= cx.now;
+        if over {
             place.tried = None;
             claims.refuse(lock, claim.request, Refusal::Busy, out);
         }
+        over
     }
 
     /// Begins to keep `lock`, if this node leads.

@@ -137,7 +137,8 @@ impl Raymond {
     /// member the token has been to knows the way to it; any other asks the leader, where it began.
     fn ask_again(&mut self, cx: &Context<'_>, lock: LockId) {
         let me = cx.roster.set_of(cx.me);
-        let Some((root, strange)) = self.keeper.get(lock).map(|place| (place.root.without(me), place.is_strange())) else {
+        let Some((root, strange)) = self.keeper.get(lock).map(|place| (place.root.without(me), place.is_strange()))
+        else {
             return;
         };
         let Some(branch) = self.branch(lock) else { return };
@@ -343,7 +344,9 @@ impl Algorithm for Raymond {
         }
         for lock in &self.keeper.locks() {
             self.settle(cx, *lock, out);
-            self.keeper.try_no_longer(cx, *lock, &mut self.claims, out);
+            if self.keeper.try_no_longer(cx, *lock, &mut self.claims, out) {
+                self.settle(cx, *lock, out); // it wants the token no more
+            }
         }
     }
 

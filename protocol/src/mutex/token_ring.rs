@@ -168,7 +168,9 @@ impl Algorithm for TokenRing {
         self.keeper.tend(cx, &self.claims, out);
         for lock in &self.keeper.locks() {
             self.settle(cx, *lock, out);
-            self.keeper.try_no_longer(cx, *lock, &mut self.claims, out);
+            if self.keeper.try_no_longer(cx, *lock, &mut self.claims, out) {
+                self.settle(cx, *lock, out); // it wants the token no more
+            }
         }
     }
 
