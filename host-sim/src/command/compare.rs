@@ -54,7 +54,7 @@ enum What {
     /// Whoever crashes is back after four seconds, and in the end everybody must have had its turn. With
     /// a crash, the formula is that of contention undisturbed. For maekawa K is the measured size of a
     /// voting set: 3(K-1) messages, and under contention 6(K-1) at most. For the token ring there is no
-    /// formula: a token that nobody wants goes round all the same.
+    /// formula: what one entry costs depends on where the token is and who else wants it.
     ///
     /// A message to several members counts once for each. Receipts and whatever is sent again count
     /// apart, and so do courtesies: what tells somebody that others come first, which textbooks leave
