@@ -43,6 +43,7 @@ pub(crate) type Upper = protocol::counter::Counter;
 pub(crate) type Upper = protocol::upper::Nothing;
 
 /// Whether it has locks.
+#[allow(dead_code, reason = "only a board with a button asks")]
 pub(crate) const LOCKS: bool = Mutex::GROUP;
 
 /// How many neighbours or members it has room for.

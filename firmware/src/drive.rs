@@ -136,7 +136,9 @@ pub async fn drive<E: Election, M: Mutex, const N: usize, U: Upper>(
     board: &mut impl Board<U>,
 ) -> Stop {
     let page = start.page;
-    let mut node = match boot::<E, M, N, U>(start, keeper, board).await {
+    // A future keeps whatever lives while it waits: the node is made where nothing is waited for.
+    let kept = keeper.load().await;
+    let mut node = match boot::<E, M, N, U>(start, kept, board) {
         Ok(node) => node,
         Err(error) => return tell_stop(Stop::Refused(error), board),
     };
@@ -173,9 +175,9 @@ pub async fn drive<E: Election, M: Mutex, const N: usize, U: Upper>(
 }
 
 /// The node as it comes up with what it finds in its store.
-async fn boot<E: Election, M: Mutex, const N: usize, U: Upper>(
+fn boot<E: Election, M: Mutex, const N: usize, U: Upper>(
     start: Start<E, M, U>,
-    keeper: &mut impl Keeper,
+    kept: Option<Records>,
     board: &mut impl Board<U>,
 ) -> Result<Node<E, M, N, U>, ConfigError> {
     let Start { page, election, mutex, upper, entropy } = start;
@@ -187,7 +189,7 @@ async fn boot<E: Election, M: Mutex, const N: usize, U: Upper>(
         mode: if page.has(options::QUORUM) { Mode::Quorum } else { Mode::Available },
         timing: if page.has(options::LAN) { Timing::LAN } else { Timing::RADIO },
     };
-    let (past, records) = match keeper.load().await {
+    let (past, records) = match kept {
         Some(records) => (Past::Kept, Some(records)),
         None if page.has(options::FACTORY) => (Past::New, Some(Records::FACTORY)),
         None => (Past::Lost, None),

@@ -11,7 +11,7 @@
 //! [`QUEUE_MAX`] messages wait at a time, [`RELAYS_MAX`] of other nodes. A near message that finds no room, or whose
 //! room a letter needs, is dropped: it was no promise. So that answers find room, a node takes no letter in while there is
 //! room for fewer than [`ANSWERS_MAX`] of its own: the writer gets no receipt and comes again. Nodes that all wait for
-//! each other's receipts like this would wait for ever; so one whose letters stay unanswered for [`STUCK_ROUNDS`] takes
+//! each other's receipts like this would wait for ever; so one whose letters stay unanswered for some rounds takes
 //! letters in all the same. If there is no room at all then, whoever has left a letter unanswered for longest is given up
 //! for it; where that is nobody, whoever the new letter is for. Only a letter to a neighbour that finds no room stops the
 //! node: of neighbours nobody else tells who was given up.
@@ -280,13 +280,6 @@ impl<P: Message> Link<P> {
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.letters() <= WAITING_MAX || self.queue.iter().any(|posted| posted.rounds() >= STUCK_ROUNDS)
-    }
-
-    /// Whether a letter that nobody waits for would leave room for answers. Nodes that fill their queues unasked take no
-    /// more letters in, and when all do nobody is ever answered.
-    #[must_use]
-    pub fn may_speak(&self) -> bool {
-        self.letters() < WAITING_MAX
     }
 
     /// How many own letters wait to be acknowledged.

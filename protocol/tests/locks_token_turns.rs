@@ -1,6 +1,6 @@
 //! One member of a lock that hands a token round, told this or that second by second: turns that whole groups take rarely.
 
-use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output};
+use protocol::algorithm::{Context, Fact, Input, Outbox, Output};
 use protocol::clock::{Stamp, Term};
 use protocol::group::Roster;
 use protocol::mutex::keeper::{Generation, Token};

@@ -6,7 +6,7 @@
 //! is the same, and is here.
 //!
 //! # Why never two hold one
-//! - A consent ends: the giver counts [`granted`] the lease from when it gave it, the asker [`crate::config::usable`] the
+//! - A consent ends: the giver counts [`crate::config::granted`] the lease from when it gave it, the asker [`crate::config::usable`] the
 //!   lease from when it asked. Between two members that count each other the algorithm's own rule decides; consents only
 //!   have to end for the sake of those who are gone.
 //! - A consent is for a view. It is given only where both have the same, and a change of the view voids all that was

@@ -183,9 +183,9 @@ impl Algorithm for Maekawa {
                 self.doubt(who);
                 self.voter.reset(who);
             }
-            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {} // no leader, and no view
             Input::Timeout if due => self.tend(cx, &mut out),
-            Input::Timeout => {} // not yet
+            // It has no leader and no view; what is not due yet will be.
+            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) | Input::Timeout => {}
         }
         let me = cx.roster.slot_of(cx.me);
         while let (Some(slot), Some(message)) = (me, out.next_own()) {

@@ -1,5 +1,7 @@
 //! A board that does nothing of its own accord.
 
+#![expect(clippy::unused_self, clippy::trivially_copy_pass_by_ref, reason = "every conduct has the same shape")]
+
 use crate::chosen::Upper;
 use core::convert::Infallible;
 use core::future::{Future, pending};
