@@ -3,10 +3,10 @@
 mod common;
 
 use common::locks::{DOOR, LEASE, Locks};
-use common::{complete, lossy};
-use protocol::mutex::{Fence, Notice, Refusal, TokenRing};
+use common::tokens;
+use protocol::Span;
+use protocol::mutex::{Notice, Refusal, TokenRing};
 use protocol::wire::Kind;
-use protocol::{NodeId, Span};
 
 fn ring(count: usize) -> Locks<TokenRing> {
     Locks::new(count, Kind::TokenRing, TokenRing::new())
@@ -149,107 +149,35 @@ fn mt4_a_token_lost_with_its_holder_is_made_anew_when_its_lease_is_over() {
 
 #[test]
 fn mt4_a_broken_ring_is_mended_and_the_token_found_at_once() {
-    let mut locks = ring(5);
-    locks.acquire(1, DOOR);
-    moment(&mut locks);
-    locks.net.crash(2); // a bystander, the next of the ring
-    locks.acquire(3, DOOR);
-    locks.run(Span::from_millis(500));
-    locks.release(1, DOOR);
-    let took = locks.await_holder(3, DOOR);
-    println!("after a bystander's crash: {took:?}");
-    assert!(took < Span::from_secs(6), "nobody's lease is waited out: {took:?}");
+    tokens::a_bystanders_crash_costs_no_lease(ring);
 }
 
 #[test]
 fn mt4_a_leaders_crash_loses_nothing_but_time() {
-    let mut locks = ring(5);
-    locks.acquire(1, DOOR);
-    moment(&mut locks);
-    let before = locks.fence(DOOR).unwrap();
-    locks.net.crash(4);
-    locks.acquire(2, DOOR);
-    locks.run(Span::from_secs(2));
-    locks.release(1, DOOR);
-    let took = locks.await_holder(2, DOOR);
-    println!("after the leader's crash: {took:?}");
-    assert!(locks.fence(DOOR).unwrap() > before);
+    tokens::a_leaders_crash_loses_nothing_but_time(ring);
 }
 
 #[test]
 fn mt4_a_holder_that_is_cut_off_loses_the_lock_before_another_has_it() {
-    let mut locks = ring(5);
-    locks.acquire(0, DOOR);
-    moment(&mut locks);
-    locks.net.relink(|a, b| (a == 0) == (b == 0));
-    locks.acquire(2, DOOR);
-    locks.await_holder(2, DOOR);
-    // Two rings meet: the one that was cut off wants the lock again, and has an old token.
-    locks.acquire(0, DOOR);
-    locks.run(Span::from_secs(3));
-    assert_ne!(locks.holder(DOOR), Some(0), "an old token is good for nothing");
-    locks.net.relink(complete);
-    locks.await_holder(0, DOOR);
+    tokens::a_holder_that_is_cut_off_loses_the_lock_before_another_has_it(ring);
 }
 
 #[test]
 fn mt4_a_holder_that_restarts_does_not_hold_and_its_lease_is_waited_out() {
-    let mut locks = ring(5);
-    locks.acquire(1, DOOR);
-    moment(&mut locks);
-    locks.net.boot(1);
-    locks.acquire(2, DOOR);
-    assert_eq!(locks.holder(DOOR), None);
-    let took = locks.await_holder(2, DOOR);
-    assert!(took > LEASE.share(8, 10), "{took:?}");
+    tokens::a_holder_that_restarts_does_not_hold_and_its_lease_is_waited_out(ring);
 }
 
 #[test]
 fn a_leader_that_restarts_finds_or_makes_every_token() {
-    let mut locks = ring(5);
-    locks.acquire(1, DOOR);
-    moment(&mut locks);
-    locks.net.boot(4);
-    for _ in 0..4 {
-        locks.run(Span::from_secs(2));
-        if locks.holder(DOOR) == Some(1) {
-            locks.renew(1, DOOR);
-        }
-    }
-    locks.run(Span::from_secs(5));
-    locks.acquire(3, DOOR);
-    locks.await_holder(3, DOOR);
+    tokens::a_leader_that_restarts_finds_or_makes_every_token(ring);
 }
 
 #[test]
 fn with_30_percent_of_all_frames_lost_all_enter_one_after_the_other() {
-    for seed in 0..10 {
-        let mut locks = ring(5);
-        locks.net.set_fate(lossy(30, seed));
-        for round in 0..4 {
-            for index in 0..5 {
-                locks.acquire(index, DOOR);
-            }
-            let mut left: Vec<usize> = (0..5).collect();
-            let start = locks.net.now;
-            while !left.is_empty() {
-                locks.run(Span::from_millis(10));
-                if let Some(holder) = locks.holder(DOOR) {
-                    left.retain(|&index| index != holder);
-                    locks.release(holder, DOOR);
-                }
-                assert!(locks.net.now.since(start) < Span::from_secs(90), "seed {seed}, round {round}: {left:?} wait");
-            }
-        }
-    }
+    tokens::with_30_percent_of_all_frames_lost_all_enter_one_after_the_other(ring);
 }
 
 #[test]
 fn the_fence_is_the_leaders_term_and_the_tokens_sequence() {
-    let mut locks = ring(3);
-    locks.acquire(0, DOOR);
-    moment(&mut locks);
-    let Fence { term, count } = locks.fence(DOOR).unwrap();
-    assert_eq!(term.by, NodeId(3));
-    assert_eq!(count.0, (1 << 32) + 2, "the first token of this leader, after a hop and an entry");
+    tokens::the_fence_is_the_leaders_term_and_the_tokens_sequence(ring);
 }

@@ -23,6 +23,7 @@ pub mod faults;
 pub mod laws;
 pub mod locks;
 pub mod member;
+pub mod tokens;
 pub mod turmoil;
 
 /// How many others a node of these tests has room for.
