@@ -6,15 +6,13 @@ mod consent;
 #[path = "common/council.rs"]
 mod council;
 
-use common::locks::{DOOR, LEASE, Locks};
+use common::locks::{DOOR, Locks};
 use council::{Council, door};
-use protocol::algorithm::Fact;
 use protocol::clock::Stamp;
-use protocol::config::granted;
 use protocol::group::SLOTS_MAX;
 use protocol::mutex::consent::{Turns, Word};
 use protocol::mutex::ricart_agrawala::Message;
-use protocol::mutex::{Command, LockId, Notice, Refusal, RicartAgrawala};
+use protocol::mutex::{Command, Notice, Refusal, RicartAgrawala};
 use protocol::wire::Kind;
 use protocol::{Span, Timing};
 
@@ -127,23 +125,7 @@ fn mr6_whoever_is_kept_waiting_for_long_is_told_so_when_it_asks_again() {
 
 #[test]
 fn a_waiter_whose_consents_ran_out_asks_all_again_under_the_same_number() {
-    let mut locks = group(3);
-    locks.acquire(0, DOOR);
-    locks.await_holder(0, DOOR);
-    locks.acquire(1, DOOR);
-    locks.run(Span::from_millis(2_700));
-    locks.acquire(2, DOOR);
-    locks.renew(0, DOOR);
-    locks.run(Span::from_secs(1));
-    assert_eq!(locks.holder(DOOR), Some(0), "renewed over the waiters' heads");
-    locks.release(0, DOOR);
-    locks.run(Span::from_millis(100));
-    assert_eq!(locks.holder(DOOR), Some(1), "it has not lost its place");
-    let Some(Notice::Acquired { until, .. }) = locks.told(1).pop() else { panic!("{:?}", locks.told(1)) };
-    assert!(until.since(locks.net.now) > LEASE.share(3, 4), "and holds it for a whole lease");
-    locks.release(1, DOOR);
-    locks.run(Span::from_millis(100));
-    assert_eq!(locks.holder(DOOR), Some(2));
+    consent::a_waiter_whose_consents_ran_out_asks_all_again_under_the_same_number(group(3));
 }
 
 #[test]
@@ -166,86 +148,29 @@ fn whoever_only_tries_is_refused_at_once_and_waits_nowhere() {
 
 #[test]
 fn a_request_that_is_taken_back_is_struck_out() {
-    let mut locks = group(3);
-    locks.acquire(0, DOOR);
-    locks.await_holder(0, DOOR);
-    locks.acquire(1, DOOR);
-    locks.acquire(2, DOOR);
-    locks.run(Span::from_millis(100));
-    locks.cancel(1, DOOR);
-    locks.run(Span::from_millis(100));
-    locks.release(0, DOOR);
-    locks.run(Span::from_millis(100));
-    assert_eq!(locks.holder(DOOR), Some(2));
+    consent::a_request_that_is_taken_back_is_struck_out(group(3));
 }
 
 #[test]
 fn a_member_of_another_view_is_not_answered_before_the_views_agree() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    council.set_view(1, &[1, 2]);
-    council.acquire(1);
-    council.deliver_all();
-    assert_eq!((council.said("request"), council.said("reply")), (1, 0));
-    council.set_view(2, &[1, 2]);
-    council.deliver_all();
-    assert_eq!(council.holders(), [1]);
+    council::cases::a_member_of_another_view_is_not_answered_before_the_views_agree::<RicartAgrawala>("reply");
 }
 
 #[test]
 fn what_a_member_outside_the_view_may_hold_is_waited_out_by_those_who_consented() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    council.acquire(3);
-    council.deliver_all();
-    for name in [1, 2] {
-        council.set_view(name, &[1, 2]);
-    }
-    council.acquire(1);
-    council.deliver_all();
-    assert_eq!(council.holders(), [3]);
-    council.pass(granted(LEASE).minus(Span::from_millis(60)));
-    council.deliver_all();
-    assert_eq!(council.holders(), []);
-    council.pass(Span::from_millis(60));
-    council.deliver_all();
-    assert_eq!(council.holders(), [1]);
+    council::cases::what_a_member_outside_the_view_may_hold_is_waited_out_by_those_who_consented::<RicartAgrawala>();
 }
 
 #[test]
 fn a_member_that_comes_back_with_an_old_request_has_to_make_a_new_one() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    council.acquire(3);
-    council.lose_all(); // nobody has heard of it
-    for name in [1, 2] {
-        council.set_view(name, &[1, 2]);
-    }
-    council.acquire(1);
-    council.deliver_all();
-    let first = council.fence(1);
-    council.release(1);
-    for name in [1, 2] {
-        council.set_view(name, &[1, 2, 3]);
-    }
-    council.fact(3, Fact::PeerUp, &[1, 2]);
-    council.deliver_all();
-    assert_eq!(council.holders(), [3]);
-    assert!(council.fence(3) > first);
-    assert!(council.said("outdated") > 0);
+    council::cases::a_member_that_comes_back_with_an_old_request_has_to_make_a_new_one::<RicartAgrawala>();
 }
 
 #[test]
 fn a_member_that_started_anew_is_asked_again_and_abstains_until_its_forgotten_word_has_run_out() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    council.acquire(1);
-    council.deliver_all();
-    council.acquire(2);
-    council.deliver_all(); // 3 has consented
-    council.reboot(3);
-    council.release(1);
-    council.deliver_all();
-    assert_eq!(council.holders(), [], "its consent is forgotten, and so void");
-    council.pass(granted(Timing::RADIO.lock_lease));
-    council.deliver_all();
-    assert_eq!(council.holders(), [2]);
+    council::cases::a_member_that_started_anew_is_asked_again_and_abstains_until_its_forgotten_word_has_run_out::<
+        RicartAgrawala,
+    >();
 }
 
 #[test]
@@ -303,88 +228,27 @@ fn whatever_goes_wrong_never_two_hold_it_and_afterwards_everybody_gets_in() {
 
 #[test]
 fn what_a_holder_may_have_stays_written_down_when_its_renewal_is_too_old() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    council.acquire(3);
-    council.deliver_all();
-    council.acquire(1);
-    council.deliver_all();
-    council.set_view(1, &[1, 2]);
-    council.set_view(1, &[1, 2, 3]);
-    council.deliver_all();
-    council.command(3, Command::Renew { lock: door(), lease: LEASE });
-    council.deliver_all();
-    assert_eq!((council.said("outdated"), council.holders()), (1, vec![3]));
+    council::cases::what_a_holder_may_have_stays_written_down_when_its_renewal_is_too_old::<RicartAgrawala>();
 }
 
 #[test]
 fn a_change_of_the_view_voids_what_was_consented_before() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    council.acquire(1);
-    council.take("reply", 3, 1);
-    council.deliver_all();
-    council.set_view(1, &[1, 2]);
-    council.deliver_all();
-    assert_eq!(council.holders(), [], "2 consented in a view in which 3 may have been let in too");
-    council.set_view(2, &[1, 2]);
-    council.deliver_all();
-    assert_eq!(council.holders(), [1]);
+    council::cases::a_change_of_the_view_voids_what_was_consented_before::<RicartAgrawala>("reply");
 }
 
 #[test]
 fn a_member_waits_out_its_own_word_too() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    for name in [1, 3] {
-        council.set_view(name, &[1, 3]);
-    }
-    council.acquire(3);
-    council.deliver_all(); // 2 knows nothing of it
-    for name in [1, 2] {
-        council.set_view(name, &[1, 2]);
-    }
-    council.acquire(1);
-    council.deliver_all();
-    assert_eq!(council.holders(), [3]);
-    council.pass(granted(LEASE));
-    council.deliver_all();
-    assert_eq!(council.holders(), [1]);
+    council::cases::a_member_waits_out_its_own_word_too::<RicartAgrawala>();
 }
 
 #[test]
 fn a_holder_that_overstays_its_lease_makes_room_by_itself() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    council.acquire(1);
-    council.deliver_all();
-    council.acquire(2);
-    council.deliver_all();
-    council.pass(LEASE);
-    council.deliver_all();
-    assert_eq!(council.notices(1).last(), Some(&Notice::Lost { lock: door() }));
-    assert_eq!(council.holders(), [2]);
+    council::cases::a_holder_that_overstays_its_lease_makes_room_by_itself::<RicartAgrawala>();
 }
 
 #[test]
 fn four_locks_that_end_at_once_are_not_too_much_for_a_step() {
-    let mut council = Council::<RicartAgrawala>::new(&[1, 2, 3]);
-    let names = ["a", "b", "c", "d"].map(LockId::from_name);
-    for name in [1, 2, 3] {
-        for lock in names {
-            council.command(name, Command::Acquire { lock, lease: LEASE });
-        }
-        council.deliver_all();
-    }
-    let mut held = Vec::new();
-    while held.len() < 12 {
-        for name in [1, 2, 3] {
-            held.extend(names.iter().filter(|&&lock| council.holds(name, lock)).map(|_| name));
-        }
-        council.set_view(2, &[1, 2]);
-        council.set_view(2, &[1, 2, 3]);
-        council.pass(LEASE);
-        council.deliver_all();
-        assert!(held.len() <= 12 && council.spent() < Span::from_secs(60), "{held:?}");
-    }
-    held.sort_unstable();
-    assert_eq!(held, [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+    council::cases::four_locks_that_end_at_once_are_not_too_much_for_a_step::<RicartAgrawala>();
 }
 
 #[test]

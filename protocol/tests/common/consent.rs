@@ -4,7 +4,7 @@ use crate::common::locks::{DOOR, LEASE, Locks};
 use crate::common::{complete, lossy};
 use protocol::config::granted;
 use protocol::dice::Dice;
-use protocol::mutex::Mutex;
+use protocol::mutex::{Mutex, Notice};
 use protocol::{Span, Timing};
 
 /// How long it takes at most until a member that crashed is out of the view: its signs of life, which over several hops
@@ -224,4 +224,38 @@ pub(crate) fn afflict<M: Mutex + Clone + 'static>(seed: u64, group: fn(usize) ->
         }
         drain(&mut locks, name, &all, &told);
     }
+}
+
+pub(crate) fn a_waiter_whose_consents_ran_out_asks_all_again_under_the_same_number<M: Mutex + Clone + 'static>(
+    mut locks: Locks<M>,
+) {
+    locks.acquire(0, DOOR);
+    locks.await_holder(0, DOOR);
+    locks.acquire(1, DOOR);
+    locks.run(Span::from_millis(2_700));
+    locks.acquire(2, DOOR);
+    locks.renew(0, DOOR);
+    locks.run(Span::from_secs(1));
+    assert_eq!(locks.holder(DOOR), Some(0), "renewed over the waiters' heads");
+    locks.release(0, DOOR);
+    locks.run(Span::from_millis(100));
+    assert_eq!(locks.holder(DOOR), Some(1), "it has not lost its place");
+    let Some(Notice::Acquired { until, .. }) = locks.told(1).pop() else { panic!("{:?}", locks.told(1)) };
+    assert!(until.since(locks.net.now) > LEASE.share(3, 4), "and holds it for a whole lease");
+    locks.release(1, DOOR);
+    locks.run(Span::from_millis(100));
+    assert_eq!(locks.holder(DOOR), Some(2));
+}
+
+pub(crate) fn a_request_that_is_taken_back_is_struck_out<M: Mutex + Clone + 'static>(mut locks: Locks<M>) {
+    locks.acquire(0, DOOR);
+    locks.await_holder(0, DOOR);
+    locks.acquire(1, DOOR);
+    locks.acquire(2, DOOR);
+    locks.run(Span::from_millis(100));
+    locks.cancel(1, DOOR);
+    locks.run(Span::from_millis(100));
+    locks.release(0, DOOR);
+    locks.run(Span::from_millis(100));
+    assert_eq!(locks.holder(DOOR), Some(2));
 }

@@ -10,6 +10,9 @@ use protocol::wire::Message as _;
 use protocol::{Instant, NodeId, NodeSet, Span, Timing};
 use std::collections::VecDeque;
 
+#[path = "council/cases.rs"]
+pub mod cases;
+
 /// The lock all of this is about.
 pub fn door() -> LockId {
     LockId::from_name("door")
