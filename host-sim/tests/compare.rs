@@ -1,4 +1,4 @@
-//! `conclave compare`: what elections cost, beside the seeds' formulas. A test is named after the row it shows.
+//! `conclave compare`: what elections cost, beside the textbooks' formulas. A test is named after the row it shows.
 
 use host_sim::compare::Comparison;
 use host_sim::compare::elections::{Case, ElectionRow, algorithms, compare, runs};

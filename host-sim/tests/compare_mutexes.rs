@@ -1,4 +1,4 @@
-//! `conclave compare mutexes`: what locks cost, beside the seeds' formulas. A test is named after the row it shows.
+//! `conclave compare mutexes`: what locks cost, beside the textbooks' formulas. A test is named after the row it shows.
 
 use host_sim::compare::Comparison;
 use host_sim::compare::mutexes::{Case, MutexRow, SIZES, compare, runs};

@@ -25,7 +25,7 @@
 //! # Departures
 //! The paper says nothing of members that come and go: a snapshot is of a view, and a view that changes, a member that is
 //! suspected or starts anew, a buffer that overflows or a time that is over ends it, for a [`Why`] that is told. It is never
-//! less than whole. Snapshots are told apart by who began them, in which boot and the how many-th, as S4:30 asks.
+//! less than whole. Snapshots are told apart by who began them, in which boot, and the how many-th it is.
 
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::application::{Application, ITEM_MAX, Item, Record};

@@ -1,4 +1,4 @@
-//! The election of Chang and Roberts on whole nodes: the seeds' examples, the formulas, and what a bad network does to it.
+//! The election of Chang and Roberts on whole nodes: the textbooks' examples, the formulas, and what a bad network does to it.
 
 mod common;
 

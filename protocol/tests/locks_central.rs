@@ -1,4 +1,4 @@
-//! The central lock on whole nodes: the seeds' example and figures, and what the seeds leave open.
+//! The central lock on whole nodes: the textbooks' example and figures, and what they leave open.
 
 mod common;
 

@@ -40,7 +40,7 @@ fn queue(council: &mut Council<Lamport>, name: u32) -> Vec<(u64, u32)> {
     council.look(name, |lock, cx| lock.queue(cx, door()).map(|(stamp, NodeId(name))| (stamp.0, name)).collect())
 }
 
-/// The seeds' sample: who asks, and under which stamp.
+/// The textbook's sample: who asks, and under which stamp.
 const SAMPLE: [(u64, u32); 5] = [(1021, 4), (1022, 8), (3944, 1), (8201, 6), (9638, 12)];
 
 #[test]

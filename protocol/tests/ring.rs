@@ -1,4 +1,4 @@
-//! The ring election on whole nodes: the seeds' examples, the formulas, and what a bad network does to it.
+//! The ring election on whole nodes: the textbooks' examples, the formulas, and what a bad network does to it.
 
 mod common;
 
@@ -12,7 +12,7 @@ use protocol::node::Input;
 use protocol::wire::{self, Kind, Message as _, Path, To};
 use protocol::{Config, NodeId, NodeSet, Span};
 
-/// Nodes that all hear each other, alike but for their names. The seeds' process Pi is node i.
+/// Nodes that all hear each other, alike but for their names. The textbook's process Pi is node i.
 fn room(count: usize, rules: Rules) -> Net<Ring, NoMutex> {
     Net::new(count, complete, move |index| (Config { hops: 1, ..config(index) }, Ring::new(rules), NoMutex))
         .in_group()
@@ -87,7 +87,7 @@ fn r7_with_7_dead_6_sends_to_0() {
     elect(&mut net, &[3]);
     let passes = passes(&net);
     assert!(passes.iter().any(|(from, to, said)| matches!((from, to, said), (6, 0, Message::Election(_)))));
-    assert_eq!(net.leader(), Some(NodeId(7)), "6, as the seeds count");
+    assert_eq!(net.leader(), Some(NodeId(7)), "6, as the textbook counts");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! one gets it. When another leads, everybody tells it what it holds and asks it anew.
 //!
 //! # Paper
-//! None is the origin; the seeds of this project describe it. Leases: C. Gray, D. Cheriton, SOSP 1989. A number with every
+//! None is the origin; every textbook describes it. Leases: C. Gray, D. Cheriton, SOSP 1989. A number with every
 //! grant, and a pause after a holder failed: M. Burrows: The Chubby Lock Service, OSDI 2006.
 //!
 //! # Assumes

@@ -29,7 +29,7 @@
 //! change of the view only, and a reboot [`crate::Timing::lock_lease`], 3 % longer, in which the member consents to nothing.
 //!
 //! # Departures
-//! - The seeds wait for an acknowledgement of everybody; the paper for any message stamped later. Here it is any
+//! - Lecture notes wait for an acknowledgement of everybody; the paper for any message stamped later. Here it is any
 //!   acknowledgement of this request stamped later than it. Another message orders requests as well, but promises nothing:
 //!   its writer may never hear of the request, and would not wait for a holder that leaves the view.
 //! - An acknowledgement says what its writer wants itself. The paper reads that from the order of letters, but letters to a

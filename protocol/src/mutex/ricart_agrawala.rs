@@ -31,7 +31,7 @@
 //! # Departures
 //! - An answer names the question it is for: one to an earlier question would admit two.
 //! - Every answer is a lease. Answers given at the end go to all who waited in one letter.
-//! - There are no messages to oneself, and none of release: the seeds count both in places.
+//! - There are no messages to oneself, and none of release: lecture notes count both in places.
 
 use super::claims::{Claim, Phase, Task};
 use super::consent::{Ask, Consent, Heard, Turn, Word, rank};

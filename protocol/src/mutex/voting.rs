@@ -23,7 +23,7 @@
 //! round trip. Not fair, and free of starvation by chance only: a node may be unlucky for long, never surely for ever.
 //!
 //! # Departures
-//! The seeds' voters keep requests that come second and say nothing; ours refuse, so that whoever asks knows. A hold lasts
+//! The voters of lecture notes keep requests that come second and say nothing; ours refuse, so that whoever asks knows. A hold lasts
 //! for its lease less the time it took to get it. A voter that has just started abstains for as long as any lock may be
 //! held: it may have lent its vote. The fence is agreed on by the voters (see `numbers.rs`) and known to a majority before
 //! its holder enters. A minority of crashed members costs nothing but their votes; without a majority nobody enters.

@@ -12,7 +12,7 @@
 //!
 //! # Paper
 //! F. Mattern: Algorithms for Distributed Termination Detection, Distributed Computing 1987 (the channel counting method); the
-//! wave itself is the seeds' (S4:57-69), an echo in the sense of E. Chang, 1982.
+//! wave itself is an echo in the sense of E. Chang, 1982.
 //!
 //! # Assumes
 //! Letters in order. Only a message or a command makes an idle application busy; a command begins something new.
@@ -26,7 +26,7 @@
 //! begins after it. Waves pause between [`crate::Timing::probe`] and [`crate::Timing::heartbeat`], longer and longer.
 //!
 //! # Departures
-//! X15: waves have numbers; a second query of one wave, in a cycle, is answered `Done` at once and counts for nothing; any
+//! Waves have numbers; a second query of one wave, in a cycle, is answered `Done` at once and counts for nothing; any
 //! `Continue` makes the initiator ask again after a pause; a busy node asks nobody, and answers at once. A query names who
 //! was asked already, which saves most of the second queries. Messages in transit are counted per pair of members and boot,
 //! and summed as digests of 64 bits: a surplus of one pair, after a restart, must not hide what another pair lacks. A member
