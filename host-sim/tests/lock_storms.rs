@@ -13,9 +13,13 @@ use protocol::records::Records;
 use protocol::{Instant, NodeId};
 use std::path::Path;
 
-fn storm() -> Scenario {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join("lock-storm.toml");
+fn load(name: &str) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(format!("{name}.toml"));
     Scenario::load(&path).unwrap()
+}
+
+fn storm() -> Scenario {
+    load("lock-storm")
 }
 
 fn seeds() -> u64 {
@@ -23,12 +27,24 @@ fn seeds() -> u64 {
 }
 
 /// Never two hold one lock, fences grow, no late write comes through, and in the end nobody waits.
-fn is_weathered(mutex: &str) {
-    let report: Report = campaign_of(&storm().with_mutex(mutex).unwrap(), 0..seeds(), || {});
+fn goes_well(scenario: &Scenario, seeds: u64) -> Report {
+    let report: Report = campaign_of(scenario, 0..seeds, || {});
     let violations: Vec<_> = report.violations.iter().map(|violation| (violation.seed, &violation.text)).collect();
-    assert_eq!(violations, [], "--mutex {mutex}");
+    assert_eq!(violations, [], "{}", scenario.name);
+    report
+}
+
+fn is_weathered(mutex: &str) {
+    let report = goes_well(&storm().with_mutex(mutex).unwrap(), seeds());
     assert!(report.measures["writes_refused"].p50 > 0, "the storm brings late writes: {:?}", report.measures);
     assert!(report.measures["lock_recovery_us"].count > 0, "holders crash: {:?}", report.measures);
+}
+
+#[test]
+fn the_tree_lock_moves_along_the_tree_of_a_wireless_election_over_many_hops() {
+    let scenario = load("lock-tree");
+    let report = goes_well(&scenario, 40);
+    assert!(report.measures["grants"].p50 > 100, "{:?}", report.measures);
 }
 
 #[test]
