@@ -3,7 +3,7 @@
 //! A node asks everybody, itself included, and enters with a strict majority of the configured group, whoever of it is up:
 //! two majorities share a member, and a member lends its vote to one request at a time. Nobody queues: a voter whose vote is
 //! lent refuses. Whoever cannot get a majority any more gives back what it has at once and asks again after a pause drawn at
-//! random, twice as long every time, because three nodes with a third of the votes each would otherwise hold each other up
+//! random, twice as long every time at first, because three nodes with a third of the votes each would otherwise hold each other up
 //! for ever.
 //!
 //! # Paper
@@ -48,9 +48,11 @@ mod voter;
 pub use message::Message;
 pub use voter::VOTES_MAX;
 
-/// How often the pause between two attempts doubles. Then it begins anew: whoever has waited for so long is in more of a
-/// hurry than those who have just come.
-const DOUBLINGS_MAX: u8 = 5;
+/// How often the pause between two attempts doubles.
+const DOUBLINGS_MAX: u8 = 3;
+/// After so many attempts the pauses begin anew. The last of them are made in a hurry: whoever has waited for so long comes
+/// before those who have just come, but if all do, nobody has a majority.
+const TRIES_MAX: u8 = DOUBLINGS_MAX + 4;
 
 /// A lock this node asks for, or holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -163,7 +165,7 @@ impl Voting {
             return;
         }
         ballot.phase = Phase::Pausing { until: cx.now.after(pause(cx, ballot.tries)) };
-        ballot.tries = if ballot.tries < DOUBLINGS_MAX { ballot.tries.saturating_add(1) } else { 0 };
+        ballot.tries = ballot.tries.saturating_add(1).checked_rem(TRIES_MAX).unwrap_or(0);
     }
 
     /// The poll for `lock` as `request`.
@@ -338,9 +340,13 @@ fn renew(claim: &Claim, renewal: &Renewal) -> Message {
     Message::Renew { lock: claim.lock, request: claim.request, number, lease }
 }
 
-/// How long to pause after so many attempts: a few letters' time, longer every time.
+/// How long to pause after so many attempts: a few letters' time, longer every time, and then less.
 fn pause(cx: &Context<'_>, tries: u8) -> Span {
-    let letters = cx.timing.retry.times(4);
+    let retry = cx.timing.retry;
+    if tries > DOUBLINGS_MAX {
+        return retry.plus(within(retry.times(3), cx.random));
+    }
+    let letters = retry.times(4);
     letters.plus(within(letters.doubled(tries), cx.random))
 }
 
