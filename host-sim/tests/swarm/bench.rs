@@ -20,6 +20,7 @@ pub(crate) fn image() -> Option<Image> {
 
 /// The image with these parts.
 pub(crate) fn image_with(parts: &Parts) -> Option<Image> {
+    let _turn = Turn::take(); // a compiler takes as much of the machine as a swarm
     let ready = setup::prepare(|command| eprintln!("setting up: {command}"));
     match ready.and_then(|toolchain| Image::build(parts, toolchain)) {
         Ok(image) => Some(image),

@@ -49,10 +49,10 @@ pub use message::Message;
 pub use voter::VOTES_MAX;
 
 /// How often the pause between two attempts doubles.
-const DOUBLINGS_MAX: u8 = 3;
+const DOUBLINGS_MAX: u8 = 5;
 /// After so many attempts the pauses begin anew. The last of them are made in a hurry: whoever has waited for so long comes
 /// before those who have just come, but if all do, nobody has a majority.
-const TRIES_MAX: u8 = DOUBLINGS_MAX + 4;
+const TRIES_MAX: u8 = DOUBLINGS_MAX + 3;
 
 /// A lock this node asks for, or holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
