@@ -238,3 +238,6 @@ impl Upper for Counter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
