@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::locks::{DOOR, LEASE, Locks};
+use common::locks::{DOOR, Locks};
 use common::tokens;
 use protocol::Span;
 use protocol::mutex::{Notice, Refusal, TokenRing};
@@ -84,20 +84,12 @@ fn mt2_nobody_starves_though_two_neighbours_always_want_it() {
 
 #[test]
 fn m3_two_locks_are_held_by_two_nodes_at_once() {
-    let mut locks = ring(4);
-    locks.acquire(0, DOOR);
-    locks.acquire(1, "printer");
-    moment(&mut locks);
-    assert_eq!((locks.holder(DOOR), locks.holder("printer")), (Some(0), Some(1)));
+    tokens::two_locks_are_held_by_two_nodes_at_once(ring);
 }
 
 #[test]
 fn the_leader_enters_by_itself_when_the_token_rests_there() {
-    let mut locks = ring(4);
-    locks.acquire(3, DOOR);
-    locks.run(Span::from_millis(1));
-    assert_eq!(locks.holder(DOOR), Some(3));
-    assert_eq!(locks.letters(), 0);
+    tokens::the_leader_enters_by_itself_when_the_token_rests_there(ring);
 }
 
 #[test]
@@ -118,33 +110,12 @@ fn a_try_is_refused_while_another_is_inside_and_granted_when_nobody_is() {
 
 #[test]
 fn a_hold_is_renewed_for_as_long_as_the_leader_agrees() {
-    let mut locks = ring(4);
-    for index in [0, 3] {
-        locks.acquire(index, DOOR);
-        moment(&mut locks);
-        for _ in 0..10 {
-            locks.run(Span::from_secs(2));
-            locks.renew(index, DOOR);
-            moment(&mut locks);
-            assert_eq!(locks.holder(DOOR), Some(index));
-        }
-        locks.release(index, DOOR);
-        moment(&mut locks);
-    }
+    tokens::a_hold_is_renewed_for_as_long_as_the_leader_agrees(ring);
 }
 
 #[test]
 fn mt4_a_token_lost_with_its_holder_is_made_anew_when_its_lease_is_over() {
-    let mut locks = ring(5);
-    locks.acquire(1, DOOR);
-    moment(&mut locks);
-    let before = locks.fence(DOOR).unwrap();
-    locks.net.crash(1);
-    locks.acquire(2, DOOR);
-    let took = locks.await_holder(2, DOOR);
-    assert!(took > LEASE.share(9, 10), "its lease was waited out: {took:?}");
-    assert!(took < Span::from_secs(12), "{took:?}");
-    assert!(locks.fence(DOOR).unwrap() > before);
+    tokens::a_token_lost_with_its_holder_is_made_anew_when_its_lease_is_over(ring);
 }
 
 #[test]

@@ -110,3 +110,48 @@ pub fn the_fence_is_the_leaders_term_and_the_tokens_sequence<M: Mutex + Clone + 
     assert_eq!(term.by, NodeId(3));
     assert_eq!(count.0, (1 << 32) + 2, "the first token of this leader, after a hop and an entry");
 }
+
+pub fn two_locks_are_held_by_two_nodes_at_once<M: Mutex + Clone + 'static>(group: Group<M>) {
+    let mut locks = group(4);
+    locks.acquire(0, DOOR);
+    locks.acquire(1, "printer");
+    locks.run(MOMENT);
+    assert_eq!((locks.holder(DOOR), locks.holder("printer")), (Some(0), Some(1)));
+}
+
+pub fn the_leader_enters_by_itself_when_the_token_rests_there<M: Mutex + Clone + 'static>(group: Group<M>) {
+    let mut locks = group(4);
+    locks.acquire(3, DOOR);
+    locks.run(Span::from_millis(1));
+    assert_eq!(locks.holder(DOOR), Some(3));
+    assert_eq!(locks.letters(), 0);
+}
+
+pub fn a_hold_is_renewed_for_as_long_as_the_leader_agrees<M: Mutex + Clone + 'static>(group: Group<M>) {
+    let mut locks = group(4);
+    for index in [0, 3] {
+        locks.acquire(index, DOOR);
+        locks.run(MOMENT);
+        for _ in 0..10 {
+            locks.run(Span::from_secs(2));
+            locks.renew(index, DOOR);
+            locks.run(MOMENT);
+            assert_eq!(locks.holder(DOOR), Some(index));
+        }
+        locks.release(index, DOOR);
+        locks.run(MOMENT);
+    }
+}
+
+pub fn a_token_lost_with_its_holder_is_made_anew_when_its_lease_is_over<M: Mutex + Clone + 'static>(group: Group<M>) {
+    let mut locks = group(5);
+    locks.acquire(1, DOOR);
+    locks.run(MOMENT);
+    let before = locks.fence(DOOR).unwrap();
+    locks.net.crash(1);
+    locks.acquire(2, DOOR);
+    let took = locks.await_holder(2, DOOR);
+    assert!(took > LEASE.share(9, 10), "its lease was waited out: {took:?}");
+    assert!(took < Span::from_secs(12), "{took:?}");
+    assert!(locks.fence(DOOR).unwrap() > before);
+}
