@@ -7,6 +7,7 @@ use protocol::election::Command;
 use protocol::mutex::{self, Fence, LockId};
 use protocol::records::Records;
 use protocol::{Instant, NodeId};
+use serde::Serialize;
 
 /// How a node comes up.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,21 @@ pub struct Birth {
     pub may_lead: bool,
     /// What its clock shows.
     pub now: Instant,
+}
+
+/// What the user of an application asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "request", rename_all = "kebab-case")]
+pub enum Request {
+    /// A snapshot of all nodes.
+    Snapshot,
+    /// To find out when all is done.
+    Watch,
+    /// To begin a job.
+    Start {
+        /// Of this many units.
+        units: u32,
+    },
 }
 
 /// What a node tells its application.
