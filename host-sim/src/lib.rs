@@ -33,6 +33,7 @@ pub mod queue;
 pub mod random;
 pub mod run;
 pub mod scenario;
+pub mod spacetime;
 pub mod story;
 #[cfg(unix)]
 pub mod swarm;
