@@ -12,6 +12,8 @@
     reason = "numbers of nodes, links and microseconds are bounded where they are read, far below the casts' limits"
 )]
 
+pub mod activity;
+pub mod app;
 #[cfg(unix)]
 pub mod boards;
 pub mod campaign;

@@ -1,5 +1,6 @@
 //! What the simulator asks of a node: the protocol's own shape, so that anything of that shape can be simulated.
 
+use crate::app::Doing;
 use crate::scenario::Scenario;
 use protocol::capacity::Capacity;
 use protocol::clock::Term;
@@ -52,6 +53,8 @@ pub enum News {
     Halted(&'static str),
     /// Of a lock.
     Lock(mutex::Notice),
+    /// Of the application.
+    App(Doing),
 }
 
 /// A node: time and frames go in; frames, records and news come out.
@@ -80,6 +83,9 @@ pub trait Machine: Sized {
     /// Its application asks something of a lock. Whoever has no locks does nothing.
     fn ask(&mut self, _now: Instant, _command: mutex::Command) {}
 
+    /// The user asks something of its application. Whoever has none does nothing.
+    fn request(&mut self, _now: Instant, _request: Request) {}
+
     /// Its deadline has come.
     fn wake(&mut self, now: Instant);
 
@@ -106,6 +112,11 @@ pub trait Machine: Sized {
 
     /// The fence under which it holds a lock now.
     fn holds(&self, _lock: LockId, _now: Instant) -> Option<Fence> {
+        None
+    }
+
+    /// What its shared clock shows, once that was set.
+    fn reads(&self, _now: Instant) -> Option<Instant> {
         None
     }
 

@@ -222,6 +222,7 @@ fn of_app(node: u32, act: Act) -> Option<String> {
         Act::Back { by } => Some(format!("the clock of node {node} RUNS BACKWARDS, by {by} us")),
         Act::Says { .. }
         | Act::Hears { .. }
+        | Act::GivesUp { .. }
         | Act::Busy
         | Act::Idle
         | Act::State { .. }

@@ -107,6 +107,9 @@ pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
     if scenario.locks.is_some() {
         return refuse("boards contend for a lock by themselves, where they are given one: leave [locks] out");
     }
+    if scenario.app.is_some() {
+        return refuse("boards run an application where they are built with one: leave [app] out");
+    }
     if scenario.drift_ppm > 0 {
         return refuse("the clocks of emulated boards do not drift");
     }
@@ -117,6 +120,11 @@ pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
             }
             Action::Yield(_) | Action::Call(_) => {
                 return refuse("nobody can ask a board for an election or a hand-over");
+            }
+            Action::Request { .. } => {
+                return refuse(
+                    "boards are asked for a snapshot or a job by themselves, where they have an application",
+                );
             }
             Action::Crash(_)
             | Action::Restart { .. }

@@ -36,6 +36,11 @@ pub enum Act {
         /// What it brought.
         amount: u32,
     },
+    /// What it said to another and that one has not acknowledged is not said again: it may or may not be heard.
+    GivesUp {
+        /// What was for whom.
+        to: u32,
+    },
     /// It has work of its own from now on.
     Busy,
     /// It has none any more.
@@ -88,7 +93,7 @@ pub enum Act {
     },
     /// It sends a wave to ask whether all is done.
     Wave {
-        /// The how many-th since it began to watch.
+        /// The how many-th since it started.
         number: u32,
     },
     /// It knows that the job is over.
@@ -136,6 +141,7 @@ pub(super) fn digest(act: &Act) -> (u64, u64, u64) {
         Act::Hears { from, message, amount } => {
             (1, pair(*from, message.unwrap_or(u32::MAX)), u64::from(*amount) << 1 | u64::from(message.is_none()))
         }
+        Act::GivesUp { to } => (17, u64::from(*to), 0),
         Act::Busy => (2, 0, 0),
         Act::Idle => (3, 0, 0),
         Act::Recorded { snapshot, amount } => (4, word(snapshot), u64::from(*amount)),

@@ -58,6 +58,21 @@ impl<const N: usize> AnyApplication<N> {
             Self::Diffusing(job) => job.left(),
         }
     }
+
+    /// What a node had, whose recorded state this is.
+    #[must_use]
+    pub fn in_state(&self, bytes: &[u8]) -> Option<u32> {
+        match self {
+            Self::Tokens(_) => wire::decode(bytes),
+            Self::Diffusing(_) => wire::decode(bytes).map(|(_, left): (u32, u32)| left),
+        }
+    }
+
+    /// What a message brings that was recorded on its way.
+    #[must_use]
+    pub fn in_item(bytes: &[u8]) -> Option<u32> {
+        wire::decode(bytes)
+    }
 }
 
 impl AnyMessage {

@@ -50,11 +50,11 @@ impl<const N: usize> AnyDetection<N> {
         }
     }
 
-    /// How many waves this node has sent since it began to watch; none where there are none.
+    /// How many waves this node has sent since it started; none where there are none.
     #[must_use]
     pub const fn waves(&self) -> u32 {
         match self {
-            Self::Wave(wave) => wave.waves(),
+            Self::Wave(wave) => wave.number(),
             Self::DijkstraScholten(_) => 0,
         }
     }

@@ -138,6 +138,12 @@ impl<const N: usize> Wave<N> {
         self.waves
     }
 
+    /// How many waves this node has sent since it started.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Whether nothing here speaks against the end of the job.
     fn is_quiet(&self, cx: &Context<'_>, members: NodeSet) -> bool {
         let me = cx.roster.set_of(cx.me);
