@@ -25,6 +25,10 @@ enum Command {
     Run(command::run::RunArgs),
     /// Compares algorithms with each other and with what textbooks say of them.
     Compare(command::compare::CompareArgs),
+    /// Takes a snapshot of a bank that goes on meanwhile, and draws it.
+    Snapshot(command::snapshot::SnapshotArgs),
+    /// Lets a job spread over the nodes, finds out when it is over, and draws it.
+    Terminate(command::terminate::TerminateArgs),
     /// Boots emulated boards with the real firmware and tells their election.
     #[cfg(unix)]
     Swarm(command::swarm::SwarmArgs),
@@ -51,6 +55,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => command::demo::run(&args),
         Command::Run(args) => command::run::run(&args),
         Command::Compare(args) => command::compare::run(&args),
+        Command::Snapshot(args) => command::snapshot::run(&args),
+        Command::Terminate(args) => command::terminate::run(&args),
         #[cfg(unix)]
         Command::Swarm(args) => command::swarm::run(&args),
         #[cfg(unix)]

@@ -1,10 +1,11 @@
 //! What applications did, and what watched them.
 
+use crate::activity::Activity;
 use crate::machine::Request;
 use crate::queue::Micros;
 use crate::trace::{Act, Observer, TraceEvent, What};
 use protocol::snapshot;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// When something happened. Of two things at one time the order of the trace says which came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +126,7 @@ pub struct Event {
 }
 
 /// What the applications of a run did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     /// Everything, in the order in which it happened.
     pub events: Vec<Event>,
@@ -137,7 +138,7 @@ pub struct History {
     pub unknowable: Option<&'static str>,
     /// Where messages are that have not been heard, by their numbers.
     under_way: BTreeMap<u32, usize>,
-    busy: BTreeSet<u32>,
+    activity: Activity,
     /// When the job last ended.
     ended: Option<Moment>,
 }
@@ -203,11 +204,9 @@ impl History {
             Act::Hears { from, message, amount } => self.hears(at, node, from, message, amount),
             Act::Busy => {
                 self.push(at, node, Happening::Busy);
-                self.busy.insert(node);
             }
             Act::Idle => {
                 self.push(at, node, Happening::Idle);
-                self.busy.remove(&node);
             }
             Act::Recorded { snapshot, amount } => {
                 let cut = self.cut(snapshot);
@@ -241,8 +240,9 @@ impl History {
                 self.push(at, node, Happening::Over);
             }
             Act::Unknowable { why } => self.unknowable = Some(why),
-            // Clocks are not drawn; what is asked shows by what comes of it.
+            // Clocks are not drawn; what is asked, and what is given up, shows by what comes of it.
             Act::Asked { request: Request::Snapshot | Request::Watch }
+            | Act::GivesUp { .. }
             | Act::Round { .. }
             | Act::Set
             | Act::Corrected { .. }
@@ -253,11 +253,12 @@ impl History {
 
 impl Observer for History {
     fn see(&mut self, event: &TraceEvent) {
-        let (What::App { act }, Some(node)) = (event.what, event.node) else { return };
-        let works = |history: &Self| !history.busy.is_empty() || !history.under_way.is_empty();
-        let worked = works(self);
-        self.act(event.at, node, act);
-        if works(self) {
+        let worked = self.activity.quiet_since().is_none();
+        self.activity.see(event);
+        if let (What::App { act }, Some(node)) = (event.what, event.node) {
+            self.act(event.at, node, act);
+        }
+        if self.activity.quiet_since().is_none() {
             self.ended = None;
         } else if worked {
             self.ended = self.events.len().checked_sub(1).map(|order| Moment { at: event.at, order });

@@ -49,11 +49,12 @@ impl<'a> Picture<'a> {
             across.flat_map(|message| [message.said, message.heard]).flatten().map(|moment| moment.order)
         });
         let (recorded, all): (Vec<usize>, Vec<usize>) = (records.clone().collect(), records.chain(across).collect());
-        let title = match history.cuts.get(cut) {
-            Some(cut) => format!("a snapshot of {nodes} nodes, begun by node {}", cut.id.initiator.0),
-            None => format!("{nodes} nodes, and no snapshot"),
+        let title = match &history.cuts[..] {
+            [] => format!("No snapshot of {nodes} nodes"),
+            [cut] => format!("A snapshot of {nodes} nodes, begun by node {}", cut.id.initiator.0),
+            cuts => format!("{} snapshots of {nodes} nodes at a time", cuts.len()),
         };
-        let rows = rows(history);
+        let rows = rows(history, false);
         let place = |order: Option<&usize>| order.and_then(|order| rows.iter().position(|row| row.holds(*order)));
         let first = place(all.iter().min()).unwrap_or(0).saturating_sub(CONTEXT);
         let last = (place(all.iter().max()).unwrap_or(0) + CONTEXT + 1).min(rows.len());
@@ -71,7 +72,7 @@ impl<'a> Picture<'a> {
     /// The picture of a job: its end, and as much of what came before as there is room for.
     #[must_use]
     pub fn of_job(history: &'a History, nodes: u32) -> Self {
-        let rows = rows(history);
+        let rows = rows(history, true);
         let is = |row: &Row, wanted: fn(&Happening) -> bool| match row {
             Row::Events(range) => history.events[range.clone()].iter().any(|event| wanted(&event.what)),
             Row::End => false,
@@ -80,7 +81,7 @@ impl<'a> Picture<'a> {
         let end = rows.iter().rposition(|row| is(row, |what| *what == Happening::Over));
         let end = end.map_or(rows.len(), |end| end + 1);
         let begin = begin.unwrap_or(0).max(end.saturating_sub(most(nodes)));
-        Self::new(history, nodes, format!("a job on {nodes} nodes"), None, &rows, begin..end)
+        Self::new(history, nodes, format!("A job on {nodes} nodes"), None, &rows, begin..end)
     }
 
     fn new(
@@ -149,37 +150,37 @@ fn most(nodes: u32) -> usize {
     ROWS_MAX + ROWS_PER_NODE * nodes as usize
 }
 
-/// All rows of a history.
-fn rows(history: &History) -> Vec<Row> {
+/// All rows of a history, and where its job ended if it is about one.
+fn rows(history: &History, of_job: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut next = 0;
-    while let Some(event) = history.events.get(next) {
+    while let Some(&event) = history.events.get(next) {
         let start = next;
         next += 1;
+        let mut take = |wanted: Event| {
+            let taken = history.events.get(next) == Some(&wanted);
+            next += usize::from(taken);
+            taken
+        };
         let hearer = match event.what {
             Happening::Says(message) => {
-                let heard = history.events.get(next).filter(|event| event.what == Happening::Hears(message));
-                next += usize::from(heard.is_some());
-                heard
+                take(Event { what: Happening::Idle, ..event });
+                let Message { to, heard, .. } = history.messages[message];
+                let heard = heard.map(|heard| Event { at: heard.at, node: to, what: Happening::Hears(message) });
+                heard.filter(|&heard| take(heard))
             }
             Happening::Hears(_) | Happening::Starts(_) => Some(event),
             _ => None,
         };
         if let Some(hearer) = hearer {
-            let busy = Event { what: Happening::Busy, ..*hearer };
-            next += usize::from(history.events.get(next) == Some(&busy));
+            take(Event { what: Happening::Busy, ..hearer });
         }
         rows.push(Row::Events(start..next));
-        if history.ended().is_some_and(|end| (start..next).contains(&end.order)) && is_job(history) {
+        if of_job && history.ended().is_some_and(|end| (start..next).contains(&end.order)) {
             rows.push(Row::End);
         }
     }
     rows
-}
-
-/// Whether there is a job that can end.
-fn is_job(history: &History) -> bool {
-    history.events.iter().any(|event| event.what == Happening::Busy)
 }
 
 #[cfg(test)]
@@ -198,8 +199,8 @@ mod tests {
     fn what_belongs_together_is_one_row_unless_something_lies_between() {
         let script = Script::default().starts(0, 0, 9).busy(0, 0).says(1, 0, 1, 0, 4).hears(2, 1, 0, 0, 4).busy(2, 1);
         let history = script.says(3, 1, 0, 1, 1).idle(3, 1).hears(4, 0, 1, 1, 1).idle(5, 0).over(6, 0).history();
-        let ranges: Vec<_> = rows(&history).iter().map(Row::events).collect();
-        assert_eq!(ranges, [Some(0..2), Some(2..5), Some(5..6), Some(6..7), Some(7..8), Some(8..9), None, Some(9..10)]);
+        let ranges: Vec<_> = rows(&history, true).iter().map(Row::events).collect();
+        assert_eq!(ranges, [Some(0..2), Some(2..5), Some(5..8), Some(8..9), None, Some(9..10)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::glyphs::{self, DOWN, LEFT, Life, RIGHT, UP};
 use super::tracks::Tracks;
-use super::{Crossing, Happening, Message, Picture, Row};
+use super::{Crossing, Happening, Message, Picture};
 use crate::map::{Canvas, Ink};
 use anstyle::{AnsiColor, Style};
 
@@ -75,8 +75,10 @@ impl Picture<'_> {
                 glyph(true, false),
                 line(Crossing::Forward),
             ));
-            if several {
-                legend.push(format!("2 to {}: the other cuts, which change no line here", self.history.cuts.len()));
+            match self.history.cuts.len() {
+                0 | 1 => {}
+                2 => legend.push("2 here the other cut passes".to_owned()),
+                count => legend.push(format!("2 to {count} here the other cuts pass")),
             }
             if self.history.messages.iter().any(|message| cut.crossing(message) == Crossing::Backward) {
                 legend.push(format!(
@@ -85,7 +87,7 @@ impl Picture<'_> {
                 ));
             }
         }
-        if self.rows.contains(&Row::End) || self.cut.is_none() {
+        if self.cut.is_none() {
             legend.push(format!(
                 "{} has work   {} has none   {} knows that the job is over",
                 glyph(false, true),
@@ -276,7 +278,8 @@ impl<'a> Sheet<'a> {
     fn live(&self, lives: &mut [Life], node: u32, what: Happening) {
         let Some(life) = lives.get_mut(node as usize) else { return };
         match what {
-            Happening::Busy => life.busy = true,
+            // Of a bank that is photographed, everybody is busy for ever.
+            Happening::Busy => life.busy = self.picture.cut.is_none(),
             Happening::Idle => life.busy = false,
             Happening::Recorded(cut) if Some(cut) == self.picture.cut => life.past = true,
             _ => {}
@@ -308,7 +311,7 @@ impl<'a> Sheet<'a> {
     fn mark(&mut self, row: usize, order: usize) {
         let event = self.picture.history.events[order];
         let column = self.line(event.node);
-        let mut sign = |sheet: &mut Self, glyph: char, style: Style, note: String| {
+        let sign = |sheet: &mut Self, glyph: char, style: Style, note: String| {
             sheet.write(column, row, glyph.encode_utf8(&mut [0; 4]), style);
             sheet.notes[row] = note;
         };
