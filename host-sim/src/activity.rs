@@ -10,6 +10,8 @@ pub struct Activity {
     busy: BTreeSet<u32>,
     /// Messages on their way, by number: from whom, to whom.
     under_way: BTreeMap<u32, (u32, u32)>,
+    /// Who believes whom to be down: as long as somebody does, nobody knows whether that one works.
+    suspected: BTreeSet<(u32, u32)>,
     /// Since when nothing goes on.
     quiet_since: Option<Micros>,
     /// The waves that began since, by who began them.
@@ -18,18 +20,24 @@ pub struct Activity {
 
 impl Default for Activity {
     fn default() -> Self {
-        Self { busy: BTreeSet::new(), under_way: BTreeMap::new(), quiet_since: Some(0), waves: BTreeMap::new() }
+        Self {
+            busy: BTreeSet::new(),
+            under_way: BTreeMap::new(),
+            suspected: BTreeSet::new(),
+            quiet_since: Some(0),
+            waves: BTreeMap::new(),
+        }
     }
 }
 
 impl Activity {
-    /// Since when nobody works and nothing is on its way; `None` while something goes on.
+    /// Since when nobody works, nothing is on its way and nobody is believed to be down; `None` while that is not so.
     #[must_use]
     pub fn quiet_since(&self) -> Option<Micros> {
         self.quiet_since
     }
 
-    /// How many waves a node has begun since.
+    /// How many waves a node has begun since; none while something goes on.
     #[must_use]
     pub fn waves(&self, node: u32) -> u64 {
         self.waves.get(&node).copied().unwrap_or(0)
@@ -51,7 +59,11 @@ impl Activity {
             Act::Idle => _ = self.busy.remove(&node),
             Act::Says { to, message, .. } => _ = self.under_way.insert(message, (node, to)),
             Act::Hears { message: Some(message), .. } => _ = self.under_way.remove(&message),
-            Act::GivesUp { to } => self.under_way.retain(|_, &mut way| way != (node, to)),
+            Act::GivesUp { to } => {
+                self.under_way.retain(|_, &mut way| way != (node, to));
+                self.suspected.insert((node, to));
+            }
+            Act::Reaches { to } => _ = self.suspected.remove(&(node, to)),
             Act::Wave { .. } => *self.waves.entry(node).or_default() += 1,
             // These neither begin nor end any work.
             Act::Asked { .. }
@@ -79,14 +91,15 @@ impl Observer for Activity {
             (What::Crash, Some(node)) => {
                 self.busy.remove(&node);
                 self.under_way.retain(|_, &mut (from, to)| from != node && to != node);
+                self.suspected.retain(|&(who, _)| who != node);
             }
             _ => return, // every other event is about no application
         }
-        if !self.busy.is_empty() || !self.under_way.is_empty() {
+        if !(self.busy.is_empty() && self.under_way.is_empty() && self.suspected.is_empty()) {
             self.quiet_since = None;
+            self.waves.clear();
         } else if self.quiet_since.is_none() {
             self.quiet_since = Some(event.at);
-            self.waves.clear();
         }
     }
 }
@@ -109,6 +122,7 @@ mod tests {
             (7, 1, What::Crash),
             (8, 0, What::App { act: Act::Says { to: 1, message: 8, amount: 3 } }),
             (9, 0, What::App { act: Act::GivesUp { to: 1 } }),
+            (10, 0, What::App { act: Act::Reaches { to: 1 } }),
         ];
         for (at, node, what) in events {
             activity.see(&TraceEvent { at, node: Some(node), what });
@@ -121,10 +135,11 @@ mod tests {
             busy("a message from node 0 to node 1 is on its way"),
             (None, Some(4), 0),
             (None, Some(4), 1),
-            (Some("node 1 works".to_owned()), None, 1),
+            busy("node 1 works"),
             (None, Some(7), 0),
             busy("a message from node 0 to node 1 is on its way"),
-            (None, Some(9), 0),
+            (None, None, 0),
+            (None, Some(10), 0),
         ];
         assert_eq!(seen, expected);
     }

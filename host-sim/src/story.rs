@@ -223,6 +223,7 @@ fn of_app(node: u32, act: Act) -> Option<String> {
         Act::Says { .. }
         | Act::Hears { .. }
         | Act::GivesUp { .. }
+        | Act::Reaches { .. }
         | Act::Busy
         | Act::Idle
         | Act::State { .. }

@@ -143,8 +143,14 @@ impl Application for Traced {
             }
             Input::Message { from, stamp, message } => self.hear(cx, from, stamp, message),
             Input::Command(_) | Input::Fact(_) | Input::Timeout => {
-                if let Input::Fact(Fact::PeerDown(set)) = input {
-                    cx.roster.ids_of(set).for_each(|to| self.note(Act::GivesUp { to: to.0 }));
+                match input {
+                    Input::Fact(Fact::PeerDown(set)) => {
+                        cx.roster.ids_of(set).for_each(|to| self.note(Act::GivesUp { to: to.0 }));
+                    }
+                    Input::Fact(Fact::PeerUp(set)) => {
+                        cx.roster.ids_of(set).for_each(|to| self.note(Act::Reaches { to: to.0 }));
+                    }
+                    _ => {} // nothing else changes what can be heard
                 }
                 if let Some(application) = &mut self.application {
                     application.handle(cx, input);

@@ -39,8 +39,13 @@ pub(super) struct ConsistentCuts {
 
 impl ConsistentCuts {
     pub(super) fn see(&mut self, event: &TraceEvent) -> Option<String> {
-        let (What::App { act }, Some(node)) = (event.what, event.node) else {
-            return None; // every other event is about no application
+        let (act, node) = match (event.what, event.node) {
+            (What::App { act }, Some(node)) => (act, node),
+            (What::Crash, Some(node)) => {
+                self.give_up(|message| message.from == node || message.to == node);
+                return None;
+            }
+            _ => return None, // every other event is about no application
         };
         self.events += 1;
         let now = self.events;
@@ -56,8 +61,7 @@ impl ConsistentCuts {
                 message.heard = Some((now, amount));
             }
             Act::GivesUp { to } => {
-                let of_pair = self.messages.values_mut().filter(|message| (message.from, message.to) == (node, to));
-                of_pair.for_each(|message| message.given_up = true);
+                self.give_up(|message| (message.from, message.to) == (node, to));
             }
             Act::Recorded { snapshot, amount } => {
                 self.cuts.entry(snapshot).or_default().nodes.insert(node, (now, amount));
@@ -76,6 +80,7 @@ impl ConsistentCuts {
             Act::Aborted { snapshot, .. } => _ = self.cuts.remove(&snapshot),
             // These are part of no cut.
             Act::Asked { .. }
+            | Act::Reaches { .. }
             | Act::Busy
             | Act::Idle
             | Act::Wave { .. }
@@ -87,6 +92,11 @@ impl ConsistentCuts {
             | Act::Back { .. } => {}
         }
         None
+    }
+
+    /// Such messages, if they were not heard yet, may never be.
+    fn give_up(&mut self, such: impl Fn(&Message) -> bool) {
+        self.messages.values_mut().filter(|message| such(message)).for_each(|message| message.given_up = true);
     }
 
     /// What is wrong with a cut through so many nodes.
@@ -149,9 +159,12 @@ mod tests {
 
     #[test]
     fn a_message_that_was_given_up_need_not_be_recorded() {
-        let lost = [says(0), acted(0, Act::GivesUp { to: 1 }), recorded(0), recorded(1)];
-        assert_eq!(found(&lost, 0), [String::new(); 0]);
-        assert_eq!(found(&lost, 1).len(), 1);
+        let crash = TraceEvent { what: What::Crash, ..says(0) };
+        for reason in [acted(0, Act::GivesUp { to: 1 }), crash] {
+            let lost = [says(0), reason, recorded(0), recorded(1)];
+            assert_eq!(found(&lost, 0), [String::new(); 0]);
+            assert_eq!(found(&lost, 1).len(), 1);
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Checkers {
     /// Those that a scenario chose.
     #[must_use]
     pub fn new(expect: &Expect) -> Self {
-        let sum_conserved = sum_conserved::SumConserved::of(expect.sum);
+        let sum_conserved = sum_conserved::SumConserved::of(expect.tokens);
         Self { of_locks: expect.locks.clone(), sum_conserved, ..Self::default() }
     }
 

@@ -1,5 +1,6 @@
 //! Always: a job is said to be over only when nobody works and nothing is on its way, so that nothing said before is heard
-//! after; and whoever finds it needs no third wave after that.
+//! after; and whoever finds it needs no third wave after that, once nobody is believed to be down. Waves are counted while no
+//! node has crashed and the network was not cut: after that members may not agree for a while on who counts.
 
 use crate::activity::Activity;
 use crate::trace::{Act, Observer, TraceEvent, What};
@@ -16,12 +17,15 @@ pub(super) struct NoEarlyEnd {
     said: u32,
     /// How many of them before the last end was found.
     before_end: u32,
+    /// Whether members may not agree on who counts.
+    shaken: bool,
 }
 
 impl NoEarlyEnd {
     pub(super) fn see(&mut self, event: &TraceEvent) -> Option<String> {
         self.activity.see(event);
         let (What::App { act }, Some(node)) = (event.what, event.node) else {
+            self.shaken |= matches!(event.what, What::Crash | What::Partition);
             return None; // every other event is about no application
         };
         match act {
@@ -44,7 +48,8 @@ impl NoEarlyEnd {
             return Some(format!("node {node} says that job {job} is over while {words}"));
         }
         let waves = self.activity.waves(node);
-        (waves > WAVES_MAX).then(|| format!("node {node} needed {waves} waves to see that job {job} was over"))
+        (waves > WAVES_MAX && !self.shaken)
+            .then(|| format!("node {node} needed {waves} waves to see that job {job} was over"))
     }
 }
 

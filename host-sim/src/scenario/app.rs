@@ -14,6 +14,8 @@ use toml::Spanned;
 
 /// The word for the shared clock with no application beside it.
 const CLOCK: &str = "clock";
+const TOKENS: &str = AnyApplication::<ACTORS_MAX>::NAMES[0];
+const DIFFUSING: &str = AnyApplication::<ACTORS_MAX>::NAMES[1];
 
 /// The application of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,29 +33,34 @@ pub struct AppPlan {
 }
 
 impl AppPlan {
+    /// Whether it is a job that ends.
+    #[must_use]
+    pub fn has_end(&self) -> bool {
+        self.kind == DIFFUSING
+    }
+
     /// Whether this is about the shared clock.
     #[must_use]
     pub fn has_clock(&self) -> bool {
         self.kind == CLOCK
     }
 
-    /// What all tokens come to, on so many nodes.
+    /// What all tokens come to, on so many nodes; `None` if it is no bank.
     #[must_use]
     pub fn sum(&self, nodes: u32) -> Option<u64> {
-        (self.kind == AnyApplication::<ACTORS_MAX>::NAMES[0]).then(|| u64::from(nodes) * u64::from(self.tokens))
+        (self.kind == TOKENS).then(|| u64::from(nodes) * u64::from(self.tokens))
     }
 }
 
 pub(super) fn app(reader: &Reader<'_>, raw: Option<Spanned<RawApp>>) -> Result<Option<AppPlan>, ScenarioError> {
     let Some(raw) = raw else { return Ok(None) };
     let raw = raw.into_inner();
-    let kinds = AnyApplication::<ACTORS_MAX>::NAMES.iter().copied().chain([CLOCK]);
-    choose(reader, "application", &raw.kind, kinds)?;
+    choose(reader, "application", &raw.kind, [TOKENS, DIFFUSING, CLOCK].into_iter())?;
     let kind = raw.kind.into_inner();
-    reader.only_with("tokens", raw.tokens.as_ref(), kind == "tokens", "the application \"tokens\"")?;
-    reader.only_with("overtaking", raw.overtaking.as_ref(), kind == "tokens", "the application \"tokens\"")?;
+    reader.only_with("tokens", raw.tokens.as_ref(), kind == TOKENS, "the application \"tokens\"")?;
+    reader.only_with("overtaking", raw.overtaking.as_ref(), kind == TOKENS, "the application \"tokens\"")?;
     reader.only_with("pause", raw.pause.as_ref(), kind != CLOCK, "an application, not the clock alone")?;
-    reader.only_with("detection", raw.detection.as_ref(), kind == "diffusing", "the application \"diffusing\"")?;
+    reader.only_with("detection", raw.detection.as_ref(), kind == DIFFUSING, "the application \"diffusing\"")?;
     if let Some(pause) = raw.pause.as_ref().filter(|pause| !(1_000..=60_000_000).contains(&pause.get_ref().0)) {
         return Err(reader.error(pause.span(), "a \"pause\" is from \"1ms\" to \"60s\"".to_owned()));
     }
@@ -85,7 +92,7 @@ pub(super) fn can_be_asked(
     };
     let needs = match request {
         Request::Snapshot if app.has_clock() => "\"tokens\" or \"diffusing\"",
-        Request::Watch | Request::Start { .. } if app.kind != "diffusing" => "\"diffusing\"",
+        Request::Watch | Request::Start { .. } if !app.has_end() => "\"diffusing\"",
         Request::Snapshot | Request::Watch | Request::Start { .. } => return Ok(()),
     };
     Err(reader.error(span, format!("this needs the application {needs}")))

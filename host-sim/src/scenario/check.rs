@@ -126,7 +126,7 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
         timing,
         faults: plan::steps(&reader, nodes, duration, app.as_ref(), raw.faults)?,
         locks: locks::locks(&reader, nodes, &timing, raw.locks)?,
-        expect: expect::expect(&reader, app.as_ref().and_then(|app| app.sum(nodes)), raw.expect)?,
+        expect: expect::expect(&reader, app.as_ref().and_then(|app| Some((nodes, app.sum(nodes)?))), raw.expect)?,
         app,
     };
     if let Some(span) = app_span.filter(|_| scenario.locks.is_some()) {

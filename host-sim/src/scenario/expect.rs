@@ -23,10 +23,10 @@ pub struct Expect {
     pub locks: Option<Vec<&'static str>>,
     /// How many snapshots are taken in one run, at least.
     pub snapshots: Option<u64>,
-    /// How often nodes find in one run that a job is over, at least.
+    /// How often nodes find in one run that a job is over, or that nobody can know, at least.
     pub ends: Option<u64>,
-    /// What all tokens come to, where the application is a bank.
-    pub sum: Option<u64>,
+    /// How many nodes there are and what all their tokens come to, where the application is a bank.
+    pub tokens: Option<(u32, u64)>,
 }
 
 /// A limit on a time.
@@ -40,8 +40,12 @@ pub struct Limit {
     pub most: Micros,
 }
 
-pub(super) fn expect(reader: &Reader<'_>, sum: Option<u64>, raw: Option<RawExpect>) -> Result<Expect, ScenarioError> {
-    let Some(raw) = raw else { return Ok(Expect { sum, ..Expect::default() }) };
+pub(super) fn expect(
+    reader: &Reader<'_>,
+    tokens: Option<(u32, u64)>,
+    raw: Option<RawExpect>,
+) -> Result<Expect, ScenarioError> {
+    let Some(raw) = raw else { return Ok(Expect { tokens, ..Expect::default() }) };
     let times = [
         ("time_to_leader_us", raw.time_to_leader),
         ("failover_us", raw.failover),
@@ -70,7 +74,7 @@ pub(super) fn expect(reader: &Reader<'_>, sum: Option<u64>, raw: Option<RawExpec
         locks: raw.locks.map(|words| checkers(reader, &words)).transpose()?,
         snapshots: raw.snapshots.map(|Whole(snapshots)| snapshots as u64),
         ends: raw.ends.map(|Whole(ends)| ends as u64),
-        sum,
+        tokens,
     })
 }
 

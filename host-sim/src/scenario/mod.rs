@@ -212,7 +212,7 @@ impl Scenario {
         }
         let missing =
             || format!("{}: there is no job whose end could be found: [app] is not \"diffusing\".", self.file);
-        let app = self.app.as_mut().filter(|app| app.kind == "diffusing").ok_or_else(missing)?;
+        let app = self.app.as_mut().filter(|app| app.has_end()).ok_or_else(missing)?;
         name.clone_into(&mut app.detection);
         self.choices = format!("{} --detection {name}", self.choices);
         Ok(self)

@@ -36,9 +36,15 @@ pub enum Act {
         /// What it brought.
         amount: u32,
     },
-    /// What it said to another and that one has not acknowledged is not said again: it may or may not be heard.
+    /// It believes that another is down. What it said to that one, and that one has not acknowledged, is not said again: it
+    /// may or may not be heard.
     GivesUp {
-        /// What was for whom.
+        /// Whom.
+        to: u32,
+    },
+    /// It can speak to another from now on.
+    Reaches {
+        /// To whom.
         to: u32,
     },
     /// It has work of its own from now on.
@@ -142,6 +148,7 @@ pub(super) fn digest(act: &Act) -> (u64, u64, u64) {
             (1, pair(*from, message.unwrap_or(u32::MAX)), u64::from(*amount) << 1 | u64::from(message.is_none()))
         }
         Act::GivesUp { to } => (17, u64::from(*to), 0),
+        Act::Reaches { to } => (18, u64::from(*to), 0),
         Act::Busy => (2, 0, 0),
         Act::Idle => (3, 0, 0),
         Act::Recorded { snapshot, amount } => (4, word(snapshot), u64::from(*amount)),

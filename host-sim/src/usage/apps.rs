@@ -1,6 +1,7 @@
 //! How well snapshots, the detection of an end, and the shared clock served.
 
 use crate::activity::Activity;
+use crate::machine::Request;
 use crate::queue::Micros;
 use crate::trace::{Act, Observer, TraceEvent, What};
 use protocol::snapshot;
@@ -15,10 +16,13 @@ pub(super) struct AppUsage {
     activity: Activity,
     /// When each snapshot that is neither taken nor aborted began.
     begun: BTreeMap<snapshot::Id, Micros>,
-    used: bool,
+    /// Whether somebody was asked for a snapshot, and whether to find an end.
+    photographs: bool,
+    watches: bool,
     snapshots: u64,
     aborted: u64,
     ends: u64,
+    unknowable: u64,
     rounds: u32,
     samples: Vec<(&'static str, u64)>,
 }
@@ -26,13 +30,20 @@ pub(super) struct AppUsage {
 impl AppUsage {
     /// What was measured: names and values.
     pub(super) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let counts = [("snapshots", self.snapshots), ("snapshots_aborted", self.aborted), ("ends", self.ends)];
-        self.samples.iter().copied().chain(counts.into_iter().filter(|_| self.used))
+        let counts = [
+            (self.photographs, "snapshots", self.snapshots),
+            (self.photographs, "snapshots_aborted", self.aborted),
+            (self.watches, "ends", self.ends),
+            (self.watches, "unknowable", self.unknowable),
+        ];
+        let counted = counts.into_iter().filter(|(counted, ..)| *counted).map(|(_, name, count)| (name, count));
+        self.samples.iter().copied().chain(counted)
     }
 
     fn act(&mut self, at: Micros, node: u32, act: Act) {
-        self.used = true;
         match act {
+            Act::Asked { request: Request::Snapshot } => self.photographs = true,
+            Act::Asked { request: Request::Watch } => self.watches = true,
             Act::Recorded { snapshot, .. } if snapshot.initiator.0 == node => _ = self.begun.insert(snapshot, at),
             Act::Taken { snapshot, .. } => {
                 self.snapshots += 1;
@@ -50,12 +61,14 @@ impl AppUsage {
                     self.samples.push(("waves_after_end", self.activity.waves(node)));
                 }
             }
+            Act::Unknowable { .. } => self.unknowable += 1,
             Act::Round { .. } => self.rounds += 1,
             // Nothing is measured by these.
             Act::Asked { .. }
             | Act::Says { .. }
             | Act::Hears { .. }
             | Act::GivesUp { .. }
+            | Act::Reaches { .. }
             | Act::Busy
             | Act::Idle
             | Act::Recorded { .. }
@@ -63,7 +76,6 @@ impl AppUsage {
             | Act::Channel { .. }
             | Act::Wave { .. }
             | Act::Over { .. }
-            | Act::Unknowable { .. }
             | Act::Set
             | Act::Corrected { .. }
             | Act::Back { .. } => {}
@@ -96,6 +108,8 @@ mod tests {
         let snapshot = snapshot::Id { initiator: NodeId(1), incarnation: 1, number: 1 };
         let lost = snapshot::Id { number: 2, ..snapshot };
         let acts = [
+            (10, Act::Asked { request: Request::Snapshot }),
+            (10, Act::Asked { request: Request::Watch }),
             (10, Act::Recorded { snapshot, amount: 5 }),
             (20, Act::Recorded { snapshot: lost, amount: 5 }),
             (25, Act::Taken { snapshot, nodes: 2 }),
@@ -105,6 +119,7 @@ mod tests {
             (60, Act::Idle),
             (70, Act::Wave { number: 2 }),
             (90, Act::Over { by: 1, job: 1, waves: 2 }),
+            (95, Act::Unknowable { why: "lost" }),
         ];
         for (at, act) in acts {
             usage.see(&TraceEvent { at, node: Some(1), what: What::App { act } });
@@ -124,6 +139,7 @@ mod tests {
             ("snapshots", 1),
             ("snapshots_aborted", 1),
             ("ends", 1),
+            ("unknowable", 1),
         ];
         assert!(usage.samples().eq(expected), "{:?}", usage.samples().collect::<Vec<_>>());
     }

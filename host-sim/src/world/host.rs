@@ -53,7 +53,7 @@ impl<M: Machine> World<M> {
         seat.wake_at = NEVER;
         seat.belief = None;
         self.end_contest(place);
-        self.ledger.forget(self.names[place as usize]);
+        self.ledger.stop(self.names[place as usize]);
         self.silence(place);
         self.disturb();
         self.tell(place, What::Crash, observer);
