@@ -18,12 +18,6 @@ const EXAMPLES: &str = "Examples:
   conclave snapshot --overtaking 30%         markers overtake messages: the sum is wrong";
 
 /// What `conclave snapshot` is given.
-///
-/// The real nodes run in the simulator and pass tokens to each other, which take 1 to 10 ms from node to node. After some
-/// seconds one of them takes a snapshot, as Chandy and Lamport do. The picture has a column for each node, and time
-/// goes downwards; the line of a node changes where the cut passes it. A message that crosses the cut was on its way, and
-/// is part of the snapshot; none comes from after the cut to before it. What each node had and what was on its way is
-/// summed up below: no token is missing, and none is there twice.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SnapshotArgs {
@@ -63,7 +57,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> ExitCode {
     };
     let (witness, outcome) = Witness::of(&scenario, args.seed);
     let picture = Picture::of_snapshot(&witness.history, scenario.nodes, 0);
-    let sum = scenario.expect.sum.unwrap_or(0);
+    let sum = scenario.app.as_ref().and_then(|app| app.sum(scenario.nodes)).unwrap_or(0);
     let mut below = String::new();
     for (number, cut) in (1..).zip(&witness.history.cuts) {
         below += &account(number, cut, &scenario, sum);
@@ -74,19 +68,18 @@ pub(crate) fn run(args: &SnapshotArgs) -> ExitCode {
 
 fn scenario(args: &SnapshotArgs) -> Result<Scenario, String> {
     let nodes = check_nodes(args.nodes)?;
-    let most = nodes.min(SNAPSHOTS_MAX as u32);
-    let snapshots = u32::try_from(args.snapshots).ok().filter(|count| (1..=most).contains(count));
-    let snapshots = snapshots.ok_or_else(|| {
-        let why = if nodes < SNAPSHOTS_MAX as u32 { ", as each is begun by another node" } else { "" };
-        format!("--snapshots must be from 1 to {most}{why}, which {} is not.", args.snapshots)
-    })?;
+    let (nodes, most) = (u64::from(nodes), u64::from(nodes).min(SNAPSHOTS_MAX as u64));
+    if !(1..=most).contains(&args.snapshots) {
+        let why = if most < SNAPSHOTS_MAX as u64 { ", as each is begun by another node" } else { "" };
+        return Err(format!("--snapshots must be from 1 to {most}{why}, which {} is not.", args.snapshots));
+    }
     let mut text = with_line(SCENARIO, "nodes = 4", &format!("nodes = {nodes}"));
     text = with_line(&text, "loss = \"0%\"", &format!("loss = \"{}\"", args.loss));
     text = with_line(&text, "overtaking = \"0%\"", &format!("overtaking = \"{}\"", args.overtaking));
     // Whoever begins is another node with another seed; each further one begins a little later.
-    let first = (args.seed % u64::from(nodes)) as u32;
+    let first = args.seed % nodes;
     text = with_line(&text, "node = 0", &format!("node = {first}"));
-    for further in 1..snapshots {
+    for further in 1..args.snapshots {
         let (node, latest) = ((first + further) % nodes, 4_000 + 2 * further);
         let _ = write!(text, "\n[[faults]]\nat = [\"4s\", \"{latest}ms\"]\ndo = \"snapshot\"\nnode = {node}\n");
     }
@@ -98,7 +91,7 @@ fn account(number: usize, cut: &Cut, scenario: &Scenario, sum: u64) -> String {
     let mut text = format!("\nsnapshot {number}, begun by node {}", cut.id.initiator.0);
     let times = || cut.records.values().map(|(moment, _)| moment.at);
     if let (Some(first), Some(last)) = (times().min(), times().max()) {
-        let _ = write!(text, "; the cut took {} from the first node to the last", millis(last - first));
+        let _ = write!(text, "; the cut passes all nodes within {}", millis(last - first));
     }
     text.push('\n');
     if let Some(Err(why)) = cut.end {
@@ -127,11 +120,7 @@ fn formulas(witness: &Witness, nodes: u64) -> [Cost; 3] {
     let cost = |what, number, formula| Cost { what, counted: witness.said(what), formula, number };
     [
         cost("marker", count * nodes * (nodes - 1), format!("{times}N (N - 1): each node to all others")),
-        cost(
-            "part",
-            count * (nodes - 1) + sent,
-            format!("{times}(N - 1) states, and {sent} found on their way by others"),
-        ),
+        cost("part", count * (nodes - 1) + sent, format!("{times}(N - 1), and {sent} found on their way")),
         cost("done", count * (nodes - 1), format!("{times}(N - 1)")),
     ]
 }

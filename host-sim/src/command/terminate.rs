@@ -22,12 +22,6 @@ const EXAMPLES: &str = "Examples:
   conclave terminate --detection dijkstra-scholten";
 
 /// What `conclave terminate` is given.
-///
-/// The real nodes run in the simulator. One of them is given a job; while it works it gives parts of it to others,
-/// which do the same. The job is over when nobody works any more and no work is on its way, and no single node can see
-/// that. The node that began asks for it all the same: by waves of questions, or by having all work acknowledged as
-/// Dijkstra and Scholten do. The picture has a column for each node, and time goes downwards; it shows who works when,
-/// the waves, when the job was really over, and when that was known.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TerminateArgs {
@@ -122,7 +116,7 @@ fn formulas(witness: &Witness, nodes: u64, by_waves: bool) -> Vec<Cost> {
         ]
     } else {
         let work = said("work");
-        vec![cost("signal", said("signal"), work, format!("at most one for each of the {work} messages of the job"))]
+        vec![cost("signal", said("signal"), work, "at most one for each message of the job".to_owned())]
     };
     lines.push(cost("terminate", said("terminate"), others, "N - 1".to_owned()));
     lines

@@ -240,9 +240,10 @@ impl History {
                 self.push(at, node, Happening::Over);
             }
             Act::Unknowable { why } => self.unknowable = Some(why),
-            // Clocks are not drawn; what is asked, and what is given up, shows by what comes of it.
+            // Clocks are not drawn; what is asked, and who is given up or reached, shows by what comes of it.
             Act::Asked { request: Request::Snapshot | Request::Watch }
             | Act::GivesUp { .. }
+            | Act::Reaches { .. }
             | Act::Round { .. }
             | Act::Set
             | Act::Corrected { .. }

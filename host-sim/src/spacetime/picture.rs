@@ -95,7 +95,7 @@ impl<'a> Picture<'a> {
         let shown = &rows[window];
         let ranges = || shown.iter().filter_map(Row::events);
         let first = ranges().next().map_or(0, |range| range.start);
-        let end = ranges().last().map_or(0, |range| range.end);
+        let end = ranges().next_back().map_or(0, |range| range.end);
         let later = history.events.len() - end;
         Self { history, nodes, title, cut, rows: shown.to_vec(), earlier: first, later }
     }

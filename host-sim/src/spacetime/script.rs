@@ -71,3 +71,41 @@ impl Script {
         self.0
     }
 }
+
+/// Three nodes of a bank: the second begins a snapshot that finds 12 tokens on their way.
+pub(super) fn bank() -> History {
+    Script::default()
+        .says(1, 0, 1, 0, 5)
+        .hears(2, 1, 0, 0, 5)
+        .says(3, 2, 0, 1, 12)
+        .recorded(4, 1, 105)
+        .says(5, 1, 2, 2, 7)
+        .recorded(6, 0, 95)
+        .hears(7, 0, 2, 1, 12)
+        .recorded(8, 2, 88)
+        .hears(9, 2, 1, 2, 7)
+        .says(10, 0, 2, 3, 30)
+        .history()
+}
+
+/// A marker that is late: what was said after the cut is heard before it.
+pub(super) fn inconsistent() -> History {
+    Script::default().recorded(1, 0, 100).says(2, 0, 1, 0, 40).hears(3, 1, 0, 0, 40).recorded(4, 1, 140).history()
+}
+
+/// A job that two nodes do, and that the second wave finds to be over.
+pub(super) fn job() -> History {
+    Script::default()
+        .starts(1, 0, 9)
+        .busy(1, 0)
+        .wave(2, 0, 1)
+        .says(3, 0, 1, 0, 4)
+        .hears(4, 1, 0, 0, 4)
+        .busy(4, 1)
+        .idle(5, 0)
+        .idle(6, 1)
+        .wave(7, 0, 2)
+        .over(8, 0)
+        .over(9, 1)
+        .history()
+}

@@ -25,7 +25,7 @@ const STEP_USUAL: f64 = 26.0;
 /// How far the times below are apart at least.
 const TICK: f64 = 110.0;
 /// How wide a drawing is at least: its legend needs so much.
-const WIDTH_MIN: f64 = 900.0;
+const WIDTH_MIN: f64 = 960.0;
 /// How many colours there are for cuts.
 const CUT_COLOURS: usize = 4;
 
@@ -54,6 +54,11 @@ fn label(x: f64, y: f64, class: &str, content: &str) -> Group {
 fn line(from: (f64, f64), to: (f64, f64), class: &str) -> Line {
     let line = Line::new().set("x1", round(from.0)).set("y1", round(from.1));
     line.set("x2", round(to.0)).set("y2", round(to.1)).set("class", class)
+}
+
+/// Where the line of a node is.
+fn lane(node: u32) -> f64 {
+    TOP + LANE * f64::from(node)
 }
 
 /// To a tenth: nobody sees more.
@@ -107,12 +112,8 @@ impl<'a> Drawing<'a> {
         self.places.last().map_or(LEFT, |last| last + 2.0 * STEP_MIN).max(WIDTH_MIN - RIGHT)
     }
 
-    fn lane(&self, node: u32) -> f64 {
-        TOP + LANE * f64::from(node)
-    }
-
     fn bottom(&self) -> f64 {
-        self.lane(self.picture.nodes.saturating_sub(1))
+        lane(self.picture.nodes.saturating_sub(1))
     }
 
     /// Where an event stands, if it is shown.
@@ -151,7 +152,7 @@ impl<'a> Drawing<'a> {
 
     fn nodes(&self) -> Group {
         (0..self.picture.nodes).fold(Group::new(), |group, node| {
-            let y = self.lane(node);
+            let y = lane(node);
             let name = text(LEFT - 14.0, y + 5.0, "name", format!("node {node}"));
             group.add(line((LEFT, y), (self.end(), y), "node")).add(name)
         })
@@ -170,20 +171,20 @@ impl<'a> Drawing<'a> {
                 match event.what {
                     Happening::Busy if event.node == node => since = Some(place),
                     Happening::Idle if event.node == node => {
-                        group = group.add(self.spell(node, since.take(), place));
+                        group = group.add(Self::spell(node, since.take(), place));
                     }
                     _ => {}
                 }
             }
             if since.is_some() {
-                group = group.add(self.spell(node, since, self.end()));
+                group = group.add(Self::spell(node, since, self.end()));
             }
         }
         group
     }
 
-    fn spell(&self, node: u32, since: Option<f64>, until: f64) -> Line {
-        let y = self.lane(node);
+    fn spell(node: u32, since: Option<f64>, until: f64) -> Line {
+        let y = lane(node);
         line((since.unwrap_or(LEFT), y), (until, y), "busy")
     }
 
@@ -197,11 +198,11 @@ impl<'a> Drawing<'a> {
             match event.what {
                 Happening::Wave(number) => {
                     let name = text(x, TOP - 24.0, "small middle", format!("wave {number}"));
-                    let dot = Circle::new().set("cx", round(x)).set("cy", self.lane(event.node)).set("r", 3);
+                    let dot = Circle::new().set("cx", round(x)).set("cy", lane(event.node)).set("r", 3);
                     group = group.add(through(x, "wave")).add(name).add(dot.set("class", "wave"));
                 }
                 Happening::Over => {
-                    let y = self.lane(event.node);
+                    let y = lane(event.node);
                     let sign = Rectangle::new().set("x", round(x - 6.0)).set("y", y - 6.0).set("width", 12);
                     let title = Title::new(format!("node {} knows at {}", event.node, seconds(event.at)));
                     group = group.add(sign.set("height", 12).set("class", "over").add(title));
@@ -211,7 +212,7 @@ impl<'a> Drawing<'a> {
                 }
                 Happening::Starts(units) => {
                     let name = format!("{units} units");
-                    group = group.add(label(x, self.lane(event.node) - 12.0, "small", &name));
+                    group = group.add(label(x, lane(event.node) - 12.0, "small", &name));
                 }
                 _ => {} // drawn elsewhere
             }
@@ -239,7 +240,7 @@ impl<'a> Drawing<'a> {
         {
             return None;
         }
-        let (from, to) = (self.lane(message.from), self.lane(message.to));
+        let (from, to) = (lane(message.from), lane(message.to));
         let half = f64::midpoint(from, to);
         let start = said.map_or((LEFT, half), |x| (x, from));
         let end = heard.map_or((self.end(), half), |x| (x, to));
@@ -273,17 +274,17 @@ impl<'a> Drawing<'a> {
                 .filter_map(|(&node, &(moment, amount))| Some((node, self.place(moment.order)?, amount)))
                 .collect();
             let (Some(&(_, first, _)), Some(&(_, last, _))) = (points.first(), points.last()) else { continue };
-            let middle = points.iter().map(|&(node, x, _)| (x, self.lane(node)));
+            let middle = points.iter().map(|&(node, x, _)| (x, lane(node)));
             let ends = [(first, TOP - 30.0)].into_iter().chain(middle).chain([(last, self.bottom() + 26.0)]);
             let corners: Vec<String> = ends.map(|(x, y)| format!("{},{}", round(x), round(y))).collect();
             let class = cut_class(number);
             let line = Polyline::new().set("points", corners.join(" ")).set("class", format!("cut {class}"));
             group = group.add(line);
             for (node, x, amount) in points {
-                let dot = Circle::new().set("cx", round(x)).set("cy", self.lane(node)).set("r", 6);
+                let dot = Circle::new().set("cx", round(x)).set("cy", lane(node)).set("r", 6);
                 let title = Title::new(format!("node {node} has {amount} here"));
                 group = group.add(dot.set("class", format!("record {class}")).add(title));
-                group = group.add(label(x + 9.0, self.lane(node) - 9.0, "state", &amount.to_string()));
+                group = group.add(label(x + 9.0, lane(node) - 9.0, "state", &amount.to_string()));
             }
         }
         group
@@ -338,3 +339,6 @@ impl<'a> Drawing<'a> {
         group
     }
 }
+
+#[cfg(test)]
+mod tests;
