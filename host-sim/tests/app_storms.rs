@@ -61,7 +61,7 @@ fn t1_t2_waves_find_the_end_of_a_job_never_early_and_by_the_second_after_it() {
 fn t1_acknowledgements_find_the_end_of_a_job_never_early() {
     let scenario = load("termination-diffusing").with_detection("dijkstra-scholten").unwrap();
     let report = goes_well(&scenario, seeds(2_000));
-    let found = report.measures["ends"].clone();
+    let found = report.measures["ends"];
     assert!(found.p50 == 1 && found.max == 1, "most find it, and nobody twice: {:?}", report.measures);
 }
 
