@@ -124,7 +124,7 @@ impl ConsistentCuts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ID, acted};
+    use super::super::{ID, NOTHING, acted};
     use super::*;
 
     fn says(message: u32) -> TraceEvent {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn s1_a_message_said_before_the_cut_and_heard_after_it_must_be_recorded() {
         let crossing = [says(0), recorded(0), recorded(1), hears(0)];
-        assert_eq!(found(&crossing, 1), [String::new(); 0]);
+        assert_eq!(found(&crossing, 1), NOTHING);
         let expected = ["snapshot 1 of node 0: on their way were {(0, 1): [3]}, recorded were {}"];
         assert_eq!(found(&crossing, 0), expected);
     }
@@ -162,7 +162,7 @@ mod tests {
         let crash = TraceEvent { what: What::Crash, ..says(0) };
         for reason in [acted(0, Act::GivesUp { to: 1 }), crash] {
             let lost = [says(0), reason, recorded(0), recorded(1)];
-            assert_eq!(found(&lost, 0), [String::new(); 0]);
+            assert_eq!(found(&lost, 0), NOTHING);
             assert_eq!(found(&lost, 1).len(), 1);
         }
     }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_message_on_one_side_of_the_cut_must_not_be_recorded() {
         for beside in [[says(0), hears(0), recorded(0), recorded(1)], [recorded(0), recorded(1), says(0), hears(0)]] {
-            assert_eq!(found(&beside, 0), [String::new(); 0]);
+            assert_eq!(found(&beside, 0), NOTHING);
             assert_eq!(found(&beside, 1).len(), 1);
         }
     }

@@ -197,6 +197,10 @@ fn of_lock(node: u32, lock: u8, deed: Deed) -> TraceEvent {
     TraceEvent { at: 0, node: Some(node), what: What::Lock { lock, deed } }
 }
 
+/// Nothing found, for tests.
+#[cfg(test)]
+const NOTHING: [String; 0] = [];
+
 /// A snapshot, for tests.
 #[cfg(test)]
 const ID: snapshot::Id = snapshot::Id { initiator: NodeId(0), incarnation: 1, number: 1 };

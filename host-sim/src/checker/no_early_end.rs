@@ -55,6 +55,7 @@ impl NoEarlyEnd {
 
 #[cfg(test)]
 mod tests {
+    use super::super::NOTHING;
     use super::*;
 
     fn found(acts: &[(u32, Act)]) -> Vec<String> {
@@ -82,7 +83,7 @@ mod tests {
     fn an_end_that_is_found_too_late_is_reported() {
         let wave = (0, Act::Wave { number: 1 });
         let before = [(1, Act::Busy), wave, wave, wave, (1, Act::Idle)];
-        assert_eq!(found(&[&before[..], &[wave, wave, (0, OVER)]].concat()), [String::new(); 0]);
+        assert_eq!(found(&[&before[..], &[wave, wave, (0, OVER)]].concat()), NOTHING);
         let expected = ["node 0 needed 3 waves to see that job 1 was over"];
         assert_eq!(found(&[&before[..], &[wave, wave, wave, (0, OVER)]].concat()), expected);
     }

@@ -42,7 +42,7 @@ impl SumConserved {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ID, acted};
+    use super::super::{ID, NOTHING, acted};
     use super::*;
 
     #[test]
@@ -54,12 +54,12 @@ mod tests {
         let mut checker = SumConserved::of(Some((2, 20)));
         let mut found =
             |events: &[TraceEvent]| events.iter().filter_map(|event| checker.see(event)).collect::<Vec<_>>();
-        assert_eq!(found(&[state(0, 8), channel, state(1, 9), taken]), [String::new(); 0]);
-        assert_eq!(found(&[state(0, 8), aborted, state(0, 20), taken]), [String::new(); 0]);
+        assert_eq!(found(&[state(0, 8), channel, state(1, 9), taken]), NOTHING);
+        assert_eq!(found(&[state(0, 8), aborted, state(0, 20), taken]), NOTHING);
         assert_eq!(found(&[state(0, 8), state(1, 9), taken]), ["snapshot 1 of node 0 found 17 tokens of 20"]);
         let fewer = acted(0, Act::Taken { snapshot: ID, nodes: 1 });
-        assert_eq!(found(&[state(0, 8), fewer]), [String::new(); 0], "the others have the rest");
+        assert_eq!(found(&[state(0, 8), fewer]), NOTHING, "the others have the rest");
         let crash = TraceEvent { what: What::Crash, ..taken };
-        assert_eq!(found(&[crash, state(1, 9), taken]), [String::new(); 0], "some were lost");
+        assert_eq!(found(&[crash, state(1, 9), taken]), NOTHING, "some were lost");
     }
 }

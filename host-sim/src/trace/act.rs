@@ -166,7 +166,6 @@ pub(super) fn digest(act: &Act) -> (u64, u64, u64) {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the serializer calls it so")]
 fn who_boot_and_number<S: Serializer>(id: &snapshot::Id, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{}.{}.{}", id.initiator.0, id.incarnation, id.number))
 }

@@ -5,6 +5,7 @@ use crate::app::Doing;
 use crate::machine::{Machine, Request};
 use crate::queue::{Kind, Micros};
 use crate::trace::{Act, Observer, What};
+use protocol::Instant;
 
 /// How often the shared clocks are compared.
 pub(super) const COMPARED_EVERY: Micros = 50_000;
@@ -46,7 +47,7 @@ impl<M: Machine> World<M> {
     pub(super) fn compare_clocks(&mut self, observer: &mut impl Observer) {
         let shown = |place: u32| {
             let machine = self.machines[place as usize].as_ref().filter(|_| self.is_up(place));
-            machine.and_then(|machine| machine.reads(self.shown(place))).map(|shown| shown.as_micros())
+            machine.and_then(|machine| machine.reads(self.shown(place))).map(Instant::as_micros)
         };
         let shown: Vec<u64> = (0..self.nodes()).filter_map(shown).collect();
         let first_and_last = shown.iter().min().zip(shown.iter().max());

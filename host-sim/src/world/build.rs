@@ -12,7 +12,7 @@ use crate::mobility::Walkers;
 use crate::network::{Carrier, Ether, Lan, Radio, Tally};
 use crate::queue::{Kind, Micros, Queue};
 use crate::random::{Chance, Random, Stream, derive};
-use crate::scenario::{CapacityRule, Medium, Scenario, Step};
+use crate::scenario::{AppPlan, CapacityRule, Medium, Scenario, Step};
 use crate::topology::{Links, OneWay, Point, Shape, along_the_curve, place};
 use crate::trace::TraceHash;
 use protocol::capacity::Capacity;
@@ -98,7 +98,7 @@ impl<M: Machine> World<M> {
         for (index, step) in (0..).zip(&scenario.faults) {
             ether.queue.push(step.at, Kind::Fault, index, 0);
         }
-        if scenario.app.as_ref().is_some_and(|plan| plan.has_clock()) {
+        if scenario.app.as_ref().is_some_and(AppPlan::has_clock) {
             ether.queue.push(super::actors::COMPARED_EVERY, Kind::Compare, 0, 0);
         }
         if let Some(plan) = &scenario.mobility {
