@@ -115,6 +115,7 @@ fn the_end_of_a_job_is_found_after_it_and_costs_what_it_should_whatever_the_seed
             assert!(text.contains("The true end was at ") && !text.contains("before."), "{flags:?}: {text}");
             assert!(!text.contains(", by wave "), "the first wave after the end finds it: {flags:?}: {text}");
             let rows: Vec<&str> = text.lines().collect();
+            assert!(rows.iter().all(|row| row.chars().count() < 80), "{flags:?}: {text}");
             let row = |words: &str| rows.iter().position(|row| row.ends_with(words)).unwrap();
             assert!(row("the true end") < row("TERMINATE"), "{flags:?}: {text}");
             assert_eq!(text.matches('■').count() as u64, nodes + 1, "with the legend's: {flags:?}");

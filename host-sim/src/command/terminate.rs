@@ -80,10 +80,10 @@ fn scenario(args: &TerminateArgs) -> Result<Scenario, String> {
 /// When the job was over, and when that was known.
 fn told(history: &History) -> String {
     let Some(end) = history.ended() else { return "The job is not over.".to_owned() };
-    let over = format!("The true end was at {:.4} s", end.at as f64 / 1e6);
-    let Some((who, known)) = history.announced() else { return format!("{over}; nobody knows of it.") };
+    let over = format!("The true end was at {:.4} s.", end.at as f64 / 1e6);
+    let Some((who, known)) = history.announced() else { return format!("{over}\nNobody knows of it.") };
     if known.order < end.order {
-        return format!("{over}, and node {who} announced it before.");
+        return format!("{over}\nNode {who} announced it before.");
     }
     let by = match history.waves(end, known) {
         0 if history.events.iter().all(|event| !matches!(event.what, Happening::Wave(_))) => {
@@ -95,11 +95,8 @@ fn told(history: &History) -> String {
     };
     let last = history.events.iter().rev().find(|event| event.what == Happening::Over);
     let last = last.map_or(0, |last| last.at - end.at);
-    format!(
-        "{over}; node {who} announced it {} later{by}.\nAll knew {} after the end.",
-        millis(known.at - end.at),
-        millis(last)
-    )
+    let announced = millis(known.at - end.at);
+    format!("{over}\nNode {who} announced it {announced} later{by}.\nAll knew {} after the end.", millis(last))
 }
 
 /// What the detection cost, beside what it should.
