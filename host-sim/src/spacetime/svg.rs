@@ -19,9 +19,9 @@ const BOTTOM: f64 = 92.0;
 /// How far the nodes' lines are apart.
 const LANE: f64 = 72.0;
 /// How far two events are apart.
-const STEP_MIN: f64 = 12.0;
+const STEP_MIN: f64 = 18.0;
 const STEP_MAX: f64 = 52.0;
-const STEP_USUAL: f64 = 26.0;
+const STEP_USUAL: f64 = 28.0;
 /// How far the times below are apart at least.
 const TICK: f64 = 110.0;
 /// How wide a drawing is at least: its legend needs so much.

@@ -15,7 +15,7 @@ fn elements(document: &str) -> Vec<(String, String)> {
             Event::Error(error) => panic!("{error}"),
             Event::Tag(name, Type::End, _) => assert_eq!(open.pop().as_deref(), Some(name)),
             Event::Tag(name, kind, attributes) => {
-                let class = attributes.get("class").map_or(String::new(), |class| class.to_string());
+                let class = attributes.get("class").map_or_else(String::new, ToString::to_string);
                 elements.push((name.to_owned(), class));
                 if kind == Type::Start {
                     open.push(name.to_owned());
