@@ -58,7 +58,7 @@ pub trait Board<U: Upper = Nothing> {
     fn tell_lock(&mut self, _notice: &mutex::Notice) {}
 
     /// What stands on top of the node says something. Not called on a board where nothing does.
-    fn tell_upper(&mut self, _notice: &U::Notice) {}
+    fn tell_upper(&mut self, _notice: &U::Notice, _upper: &U) {}
 
     /// Waits until somebody asks something of the node. Dropping the future loses nothing that was asked.
     fn asked(&mut self) -> impl Future<Output = Asked<U::Command>> {
@@ -95,8 +95,8 @@ pub struct Start<E, M, U = Nothing> {
     pub election: E,
     /// Its locks.
     pub mutex: M,
-    /// What stands on top of it.
-    pub upper: U,
+    /// Makes what stands on top of it: where it will stay, because a future that is handed it keeps room for another.
+    pub upper: fn() -> U,
     /// Anything that differs from boot to boot: the page is the same at each.
     pub entropy: u64,
 }
@@ -196,7 +196,7 @@ fn boot<E: Election, M: Mutex, const N: usize, U: Upper>(
     };
     board.tell(&Report::Starting { node: config.me, capacity: capacity(&page).get(), records: past });
     let seed = mix(&[page.seed, entropy, records.map_or(0, |kept| u64::from(kept.incarnation))]);
-    let node = Node::with_upper(config, Boot { records, seed }, now(), election, mutex, upper)?;
+    let node = Node::with_upper(config, Boot { records, seed }, now(), election, mutex, upper())?;
     if !(E::GROUP || M::GROUP || U::GROUP) || page.members == 0 {
         return Ok(node);
     }
@@ -234,7 +234,7 @@ async fn flush<E: Election, M: Mutex, const N: usize, U: Upper>(
         } else if let Some(frame) = node.poll_transmit(now(), &mut buffer) {
             transport.broadcast(frame).await;
         } else if let Some(notice) = node.poll_told() {
-            board.tell_upper(&notice);
+            board.tell_upper(&notice, node.upper());
         } else {
             match node.poll_notice() {
                 Some(Notice::Role(notice)) => {

@@ -11,6 +11,7 @@
 //! - [`desk`]: a board with a light ([`panel`]), a button ([`button`]), a lock to ask for with it ([`latch`]) and something
 //!   to measure ([`gauge`]).
 //! - [`contend`]: what a board does that contends for a lock, to show that it is one.
+//! - [`turns`]: what boards do in turn that show an application: take snapshots of it, or begin jobs.
 //! - [`station`]: staying with an access point.
 //! - `chip`: what is the same on every Cortex-M; only there on a board.
 //!
@@ -57,6 +58,7 @@ pub mod report;
 pub mod station;
 pub mod store;
 pub mod transport;
+pub mod turns;
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,10 @@
 //! they stay the same line.
 
 mod lock;
+mod snapshot;
 
 pub use lock::LockReport;
+pub use snapshot::SnapshotReport;
 
 use core::fmt;
 use protocol::NodeId;

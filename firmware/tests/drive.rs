@@ -129,7 +129,7 @@ fn run(page: Page, words: &Words, noisy: bool, secs: u64) -> Vec<Did> {
     let diary = Diary::default();
     let (mut air, mut bench) = (Air { diary: diary.clone(), noisy }, Bench(diary.clone()));
     let mut store = Store::open(words.clone());
-    let start = Start { page, election: Wireless::new(), mutex: NoMutex, upper: Nothing, entropy: 0 };
+    let start = Start { page, election: Wireless::new(), mutex: NoMutex, upper: || Nothing, entropy: 0 };
     let mut driven = pin!(drive::<_, _, 8, _>(start, &mut air, &mut store, &mut bench));
     let mut context = Context::from_waker(Waker::noop());
     for _ in 0..secs * 200 {

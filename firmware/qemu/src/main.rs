@@ -11,6 +11,7 @@ mod application;
 #[path = "../../boards/chosen.rs"]
 mod chosen;
 #[cfg_attr(app = "counter", path = "conduct/contend.rs")]
+#[cfg_attr(app = "tokens", path = "conduct/bank.rs")]
 #[cfg_attr(app = "none", path = "conduct/idle.rs")]
 mod conduct;
 mod executor;

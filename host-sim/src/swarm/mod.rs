@@ -12,6 +12,7 @@
 //! emulator. A board that is held with its clock running for longer than its watchdog's patience is reset by it, as a
 //! real one would be.
 
+mod bank;
 mod child;
 mod count;
 mod device;
@@ -32,6 +33,7 @@ mod station;
 mod stopwatch;
 mod tale;
 
+pub use bank::{Bank, End, Picture};
 pub use count::Count;
 pub use device::Kind;
 pub use envelope::wrap;
@@ -43,7 +45,7 @@ pub use run::{Options, run};
 pub use slot::Entry;
 pub use station::Station;
 pub use stopwatch::Stopwatch;
-pub use tale::{NODES_MAX, check, default_scenario, lock_scenario};
+pub use tale::{NODES_MAX, app_scenario, check, default_scenario, lock_scenario};
 
 use std::fmt;
 
