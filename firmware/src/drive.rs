@@ -4,6 +4,7 @@
 //! Nothing is sent before what it depends on is stored. Whatever goes wrong ends the loop with a reason; the board then
 //! starts over, which is what the others are built to survive.
 
+use crate::beat::Beat;
 use crate::gauge::{About, MEASURE_PERIOD};
 use crate::keeper::Keeper;
 use crate::page::{Page, options};
@@ -21,6 +22,7 @@ use protocol::mandate::Mode;
 use protocol::mutex::{self, Mutex};
 use protocol::node::{Boot, Halt, Input, Notice};
 use protocol::records::Records;
+use protocol::time::sooner;
 use protocol::upper::{Nothing, Upper};
 use protocol::wire::{FRAME_MAX, Key};
 use protocol::{Config, Node, NodeId, Timing};
@@ -59,6 +61,9 @@ pub trait Board<U: Upper = Nothing> {
 
     /// What stands on top of the node says something. Not called on a board where nothing does.
     fn tell_upper(&mut self, _notice: &U::Notice, _upper: &U) {}
+
+    /// A second of the shared clock begins: it shows `time`. Not called on a board that has none.
+    fn beat(&mut self, _time: protocol::Instant) {}
 
     /// Waits until somebody asks something of the node. Dropping the future loses nothing that was asked.
     fn asked(&mut self) -> impl Future<Output = Asked<U::Command>> {
@@ -143,6 +148,7 @@ pub async fn drive<E: Election, M: Mutex, const N: usize, U: Upper>(
         Err(error) => return tell_stop(Stop::Refused(error), board),
     };
     let mut duties = Duties::new(&page);
+    let mut beat = Beat::new();
     let mut buffer: FrameBuffer = [0; FRAME_BYTES_MAX];
     loop {
         if duties.measure() {
@@ -155,8 +161,9 @@ pub async fn drive<E: Election, M: Mutex, const N: usize, U: Upper>(
         if let Err(stop) = flush(&mut node, transport, keeper, board).await {
             return tell_stop(stop, board);
         }
-        let deadline =
-            node.deadline().map_or(duties.next(), |at| duties.next().min(Instant::from_micros(at.as_micros())));
+        let beat_at = beat.look(now(), |now| node.upper().time(now), |time| board.beat(time));
+        let deadline = sooner(node.deadline(), beat_at)
+            .map_or(duties.next(), |at| duties.next().min(Instant::from_micros(at.as_micros())));
         match select3(transport.receive(&mut buffer), board.asked(), Timer::at(deadline)).await {
             Either3::First(Heard { bytes, quality }) => node.handle(now(), Input::Frame { bytes, quality }),
             Either3::Second(Asked::Election(command)) => node.handle(now(), Input::Election(command)),

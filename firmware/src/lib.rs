@@ -6,7 +6,7 @@
 //! - [`keeper`]: where records outlive a node; [`store`] is the one for memory that keeps its words over a reset.
 //! - [`transport`]: broadcasting and receiving frames.
 //! - [`address`]: network addresses made from a node's id.
-//! - [`drive`]: the loop that joins a node with all of these.
+//! - [`drive`]: the loop that joins a node with all of these; [`beat`] finds the seconds of its shared clock.
 //! - [`report`]: the lines a board says about itself.
 //! - [`desk`]: a board with a light ([`panel`]), a button ([`button`]), a lock to ask for with it ([`latch`]) and something
 //!   to measure ([`gauge`]).
@@ -35,6 +35,7 @@ extern crate std;
 
 #[cfg(feature = "udp")]
 pub mod address;
+pub mod beat;
 #[cfg(feature = "embassy")]
 pub mod button;
 #[cfg(target_os = "none")]

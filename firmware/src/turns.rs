@@ -9,7 +9,9 @@ use protocol::{Instant, Span};
 pub const TOKENS: u32 = 100;
 /// About how often it gives some away.
 pub const GIFT: Span = Span::from_millis(200);
-/// About how long a unit of a job takes.
+/// How many units of work a job has.
+pub const UNITS: u32 = 60;
+/// About how long a unit of it takes.
 pub const UNIT: Span = Span::from_millis(40);
 
 /// When the first turn is: by then there is a leader.
@@ -20,12 +22,16 @@ const FIRST: Span = Span::from_secs(6);
 pub struct Plan {
     /// How long a turn is.
     pub turn: Span,
+    /// How many boards have one, the first ones.
+    pub boards: u32,
     /// How often a board has one at most.
     pub rounds: u32,
 }
 
 /// Every board of a bank takes a snapshot, again and again.
-pub const BANK: Plan = Plan { turn: Span::from_secs(2), rounds: u32::MAX };
+pub const BANK: Plan = Plan { turn: Span::from_secs(2), boards: u32::MAX, rounds: u32::MAX };
+/// The first three boards begin a job each.
+pub const JOBS: Plan = Plan { turn: Span::from_secs(5), boards: 3, rounds: 1 };
 
 /// The turns of one board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +46,8 @@ impl Turns {
     #[must_use]
     pub fn new(plan: Plan, id: u32, members: u8) -> Self {
         let next = Instant::ZERO.after(FIRST).after(plan.turn.times(id));
-        Self { next, round: plan.turn.times(u32::from(members.max(1))), left: plan.rounds }
+        let left = if id < plan.boards { plan.rounds } else { 0 };
+        Self { next, round: plan.turn.times(u32::from(members.max(1))), left }
     }
 
     /// When the next one is.
@@ -85,5 +92,6 @@ mod tests {
         let mut turns = Turns::new(Plan { rounds: 2, ..BANK }, 0, 1);
         assert_eq!((0..20).filter(|&second| turns.take(at(second))).count(), 2);
         assert_eq!(turns.due(), None);
+        assert_eq!(Turns::new(JOBS, JOBS.boards, 9).due(), None);
     }
 }

@@ -55,6 +55,11 @@ impl Board<Upper> for Mps2 {
         self.conduct.tell_upper(notice, upper);
     }
 
+    #[cfg(app = "clock")]
+    fn beat(&mut self, time: protocol::Instant) {
+        self.conduct.beat(time);
+    }
+
     fn asked(&mut self) -> impl Future<Output = Asked<<Upper as Algorithm>::Command>> {
         self.conduct.asked()
     }

@@ -33,7 +33,11 @@ pub(crate) struct SwarmArgs {
     /// Have the boards contend for a lock of this algorithm, and count under it.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
-    /// Have the boards run this application, and watch it: tokens, a bank of which snapshots are taken.
+    /// Have the boards run this application, and check it: tokens, diffusing or clock.
+    ///
+    /// tokens: a bank, of which each board in turn takes snapshots that must find every token. diffusing: jobs that spread
+    /// over the boards, whose end must be told to all when it is there. clock: boards that flash together, at every second
+    /// of a clock they share. For example: conclave swarm --nodes 4 --app tokens
     #[arg(long, value_name = "NAME", conflicts_with = "mutex", value_parser = App::by_name)]
     app: Option<App>,
     /// The seed of capacities, places, losses and chance.
@@ -171,8 +175,13 @@ fn show(report: &Report) -> std::io::Result<()> {
             writeln!(out, "{cut_short} of its holders lost its power before it heard of its count")?;
         }
     }
-    if let Some(bank) = &report.bank {
-        writeln!(out, "\n{bank}")?;
+    let tales: [Option<&dyn std::fmt::Display>; 3] = [
+        report.bank.as_ref().map(|bank| bank as _),
+        report.jobs.as_ref().map(|jobs| jobs as _),
+        report.clock.as_ref().map(|clock| clock as _),
+    ];
+    for tale in tales.into_iter().flatten() {
+        writeln!(out, "\n{tale}")?;
     }
     for violation in &report.violations {
         let seconds = violation.time as f64 / 1e6;

@@ -81,10 +81,9 @@ impl Bank {
 }
 
 /// Gathers the snapshots, and says what does not hold.
-pub(super) fn judge(nodes: &[NodeReport], crashes: &[(Micros, u32)], now: Micros, findings: &mut Vec<Finding>) -> Bank {
+pub(super) fn judge(nodes: &[NodeReport], first_crash: Micros, now: Micros, findings: &mut Vec<Finding>) -> Bank {
     let mut find = |at, checker, text| findings.push(Finding { at, checker, text });
     let boards = nodes.len() as u32;
-    let first_crash = crashes.iter().map(|&(at, _)| at).min().unwrap_or(Micros::MAX);
     let mut pictures: BTreeMap<Id, Picture> = BTreeMap::new();
     for node in nodes {
         for entry in &node.diary {
@@ -203,18 +202,18 @@ mod tests {
     }
 
     /// What is made of what the first of two boards said, a line every second.
-    fn judged(said: &[SnapshotReport], crashes: &[(Micros, u32)]) -> (Bank, Vec<&'static str>) {
+    fn judged(said: &[SnapshotReport], first_crash: Micros) -> (Bank, Vec<&'static str>) {
         let begun = [SnapshotReport::Recorded { id: ID }];
         let lines: Vec<String> = begun.iter().chain(said).map(ToString::to_string).collect();
         let nodes = [NodeReport::saying(0, lines.iter().zip((0..).step_by(1_000_000))), NodeReport::saying(1, [])];
         let mut findings = Vec::new();
-        let bank = judge(&nodes, crashes, 9_000_000, &mut findings);
+        let bank = judge(&nodes, first_crash, 9_000_000, &mut findings);
         (bank, findings.iter().map(|finding| finding.checker).collect())
     }
 
     #[test]
     fn tokens_in_states_and_on_their_way_are_all_tokens() {
-        let (bank, found) = judged(&[state(0, 90), channel(7), state(1, 103), taken(2, 3)], &[]);
+        let (bank, found) = judged(&[state(0, 90), channel(7), state(1, 103), taken(2, 3)], Micros::MAX);
         assert_eq!((bank.right(), bank.tokens, found), (1, 200, vec![]));
         let tale = bank.to_string();
         assert!(tale.contains("node 0 has 90, node 1 has 103\n"), "{tale}");
@@ -227,32 +226,32 @@ mod tests {
 
     #[test]
     fn a_sum_that_is_wrong_is_found() {
-        let (bank, found) = judged(&[state(0, 90), state(1, 103), taken(2, 2)], &[]);
+        let (bank, found) = judged(&[state(0, 90), state(1, 103), taken(2, 2)], Micros::MAX);
         assert_eq!((bank.right(), found), (0, vec!["no-token-is-lost"]));
         assert!(bank.to_string().contains("together 193: WRONG"));
     }
 
     #[test]
     fn a_line_that_is_missing_is_found_before_a_sum_is_believed() {
-        let (_, found) = judged(&[state(0, 200), taken(2, 2)], &[]);
+        let (_, found) = judged(&[state(0, 200), taken(2, 2)], Micros::MAX);
         assert_eq!(found, ["every-piece-is-told"]);
     }
 
     #[test]
     fn a_bank_of_which_no_snapshot_was_taken_is_found() {
         let aborted = SnapshotReport::Aborted { id: ID, why: Why::Down };
-        let (bank, found) = judged(&[state(0, 90), aborted], &[]);
+        let (bank, found) = judged(&[state(0, 90), aborted], Micros::MAX);
         assert_eq!(found, ["a-snapshot-is-taken"]);
         assert!(bank.to_string().contains("aborted: a member could not be reached"));
     }
 
     #[test]
     fn what_was_taken_without_a_board_or_after_one_lost_its_power_is_not_judged() {
-        for (said, crashes) in [
-            (vec![state(0, 90), taken(1, 1)], vec![]),
-            (vec![state(0, 90), state(1, 100), taken(2, 2)], vec![(2_000_000, 1)]),
+        for (said, first_crash) in [
+            (vec![state(0, 90), taken(1, 1)], Micros::MAX),
+            (vec![state(0, 90), state(1, 100), taken(2, 2)], 2_000_000),
         ] {
-            let (bank, found) = judged(&said, &crashes);
+            let (bank, found) = judged(&said, first_crash);
             assert_eq!(bank.snapshots[0].end, End::Taken { judged: false });
             assert_eq!(found, ["a-snapshot-is-taken"], "nothing else is wrong with it");
         }

@@ -14,6 +14,7 @@
 
 mod bank;
 mod child;
+mod clock;
 mod count;
 mod device;
 mod emulator;
@@ -21,6 +22,7 @@ mod envelope;
 mod group;
 mod hub;
 mod image;
+mod job;
 mod mail;
 mod own_time;
 mod qmp;
@@ -34,11 +36,13 @@ mod stopwatch;
 mod tale;
 
 pub use bank::{Bank, End, Picture};
+pub use clock::Clock;
 pub use count::Count;
 pub use device::Kind;
 pub use envelope::wrap;
 pub use group::{Group, key_bytes};
 pub use image::Image;
+pub use job::{Job, Jobs};
 pub use rack::Rack;
 pub use report::{NodeReport, Report};
 pub use run::{Options, run};

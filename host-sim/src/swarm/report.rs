@@ -1,8 +1,10 @@
 //! What came of a swarm.
 
 use super::bank::{self, Bank};
+use super::clock::{self, Clock};
 use super::count::{self, Count};
 use super::device::Kind;
+use super::job::{self, Jobs};
 use super::own_time;
 use super::rack::Rack;
 use super::run::Options;
@@ -44,6 +46,12 @@ pub struct Report {
     /// What came of the snapshots, if the boards are a bank.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bank: Option<Bank>,
+    /// What came of the jobs, if the boards had any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<Jobs>,
+    /// What came of the shared clock, if the boards show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
     /// What did not hold.
     pub violations: Vec<Violation>,
     /// The nodes, by number.
@@ -134,11 +142,14 @@ pub(super) fn report(
         text: finding.text,
         command: options.replay.clone(),
     };
-    let (mut count, mut bank, mut found) = (None, None, Vec::new());
+    let (mut count, mut bank, mut jobs, mut clock, mut found) = (None, None, None, None, Vec::new());
+    let first_crash = crashes.iter().map(|&(at, _)| at).min().unwrap_or(Micros::MAX);
     match options.app {
         App::Counter => count = Some(count::judge(&nodes, world.now(), &mut found)),
-        App::Tokens => bank = Some(bank::judge(&nodes, crashes, world.now(), &mut found)),
-        App::None | App::Diffusing | App::Clock => {}
+        App::Tokens => bank = Some(bank::judge(&nodes, first_crash, world.now(), &mut found)),
+        App::Diffusing => jobs = Some(job::judge(&nodes, first_crash, world.now(), &mut found)),
+        App::Clock => clock = Some(clock::judge(&nodes, world.now(), &mut found)),
+        App::None => {}
     }
     Report {
         scenario: scenario.name.clone(),
@@ -150,6 +161,8 @@ pub(super) fn report(
         measures: values.into_iter().map(|(name, values)| (name, Measure::of(values))).collect(),
         count,
         bank,
+        jobs,
+        clock,
         violations: findings.iter().cloned().chain(resets).chain(found).map(violation).collect(),
         nodes,
     }
