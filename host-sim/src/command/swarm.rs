@@ -78,6 +78,9 @@ pub(crate) fn run(args: &SwarmArgs) -> ExitCode {
 fn report(args: &SwarmArgs) -> Result<Report, Failure> {
     let bad = |error: &dyn std::fmt::Display| Failure::Bad(error.to_string());
     let interrupted = super::interrupts().map_err(|error| bad(&error))?;
+    if args.desktops > 0 && (args.mutex.is_some() || args.app.is_some()) {
+        return Err(Failure::Bad("nodes on this desktop have no locks and no applications".to_owned()));
+    }
     let mut scenario = match (&args.scenario, args.app) {
         (Some(file), _) => Scenario::load(file).map_err(|error| bad(&error))?,
         (None, Some(app)) => swarm::app_scenario(app, args.nodes),
@@ -91,9 +94,6 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
         return Err(Failure::Bad("nodes on this desktop run the election \"wireless\" and no other".to_owned()));
     }
     swarm::check(&scenario).map_err(|error| bad(&error))?;
-    if args.desktops > 0 && (args.mutex.is_some() || args.app.is_some()) {
-        return Err(Failure::Bad("nodes on this desktop have no locks and no applications".to_owned()));
-    }
     let parts = parts(&scenario, args).map_err(|text| bad(&text))?;
     let image = build(&parts).map_err(|text| {
         // What was being run was interrupted as well, and failed.

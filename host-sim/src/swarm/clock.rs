@@ -94,7 +94,8 @@ impl fmt::Display for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "when a second of the shared clock began, and how far apart the boards flashed:")?;
         for (second, Flash { boards, apart }) in &self.seconds {
-            writeln!(f, "{second:>8} s  {boards} boards, {:>8.3} ms", *apart as f64 / 1e3)?;
+            let who = if *boards == 1 { "1 board" } else { &format!("{boards} boards") };
+            writeln!(f, "{second:>8} s  {who}, {:>8.3} ms", *apart as f64 / 1e3)?;
         }
         writeln!(f, "(to within what the fastest lines of their logs took to reach us)\n")?;
         for (node, (times, most)) in &self.corrections {

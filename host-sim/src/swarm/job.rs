@@ -107,7 +107,9 @@ impl fmt::Display for Jobs {
         let mut before: BTreeMap<u32, u32> = BTreeMap::new();
         for (number, job) in &self.ended {
             let Job { by, waves, at, done } = job;
-            writeln!(f, "\n{:>8.3} s  job {number} is over: node {by} found out by {waves} waves", *at as f64 / 1e6)?;
+            let plural = if *waves == 1 { "" } else { "s" };
+            let seconds = *at as f64 / 1e6;
+            writeln!(f, "\n{seconds:>8.3} s  job {number} is over: node {by} found out by {waves} wave{plural}")?;
             let shares: Vec<String> = done
                 .iter()
                 .map(|(node, done)| format!("node {node} did {}", done.saturating_sub(*before.get(node).unwrap_or(&0))))
