@@ -32,12 +32,16 @@ pub(crate) struct PartsArgs {
     /// Lock by this algorithm; without this, the image only elects.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
+    /// Put this on top of the node: tokens, diffusing or clock. With `clock` the lights of all boards flash together.
+    #[arg(long, value_name = "NAME", value_parser = host_sim::boards::App::by_name)]
+    app: Option<host_sim::boards::App>,
 }
 
 #[cfg(unix)]
 impl PartsArgs {
     fn parts(&self) -> Result<host_sim::boards::Parts, String> {
-        host_sim::boards::Parts::choose(self.election.as_deref(), self.mutex.as_deref())
+        let parts = host_sim::boards::Parts::choose(self.election.as_deref(), self.mutex.as_deref())?;
+        Ok(host_sim::boards::Parts { app: self.app.unwrap_or_default(), ..parts })
     }
 }
 
