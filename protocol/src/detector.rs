@@ -298,8 +298,9 @@ impl<const N: usize> Detector<N> {
             member.count = member.count.wrapping_add(1);
         }
         if place.several_hops {
-            alive.counts =
-                place.group.all().slots().filter_map(|slot| self.members.get(slot)).map(|m| m.count).collect();
+            for member in place.group.all().slots().filter_map(|slot| self.members.get(slot)) {
+                let _ = alive.counts.push(member.count); // there is room for every slot
+            }
             let others = place.group.all().len();
             for _ in 0..WORTHS_MAX {
                 self.turn = u8::try_from(u32::from(self.turn).wrapping_add(1).checked_rem(others)?).unwrap_or(0);

@@ -203,11 +203,17 @@ impl<P: Message> Link<P> {
         let most = self.queue.iter().filter(hopeless).map(Posted::rounds).max();
         let in_vain = |old: &Posted<P>| old.scope == Scope::Group && Some(old.rounds()) == most;
         let at = self.queue.iter().position(no_promise).or_else(|| self.queue.iter().position(in_vain));
-        let Some(Posted { message, to, .. }) = at.map(|at| self.queue.remove(at)) else { return false };
-        if message.delivery() == Delivery::Reliable {
-            self.lost = self.lost.with(to);
-        }
-        true
+        let (mut place, mut lost) = (0_usize, NodeSet::EMPTY);
+        self.queue.retain(|old| {
+            let stays = at != Some(place);
+            place = place.saturating_add(1);
+            if !stays && old.message.delivery() == Delivery::Reliable {
+                lost = old.to;
+            }
+            stays
+        });
+        self.lost = self.lost.with(lost);
+        at.is_some()
     }
 
     /// Takes out what a newer message makes pointless.
