@@ -10,17 +10,17 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use protocol::algorithm::OUTPUTS_MAX;
 use protocol::application::{Diffusing, Tokens, diffusing};
-use protocol::capacity::Capacity;
-use protocol::clock::Stamp;
+use protocol::capacity::{Capacity, Standing};
+use protocol::clock::{Stamp, Term};
 use protocol::clock_sync::{self, ClockSync};
-use protocol::election::Bully;
+use protocol::election::{Bully, bully};
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Node};
 use protocol::records::Records;
 use protocol::suite::{self, Command, Suite};
 use protocol::termination::{self, DijkstraScholten, Wave};
 use protocol::upper::Upper;
-use protocol::wire::{self, FRAME_MAX, Kind, Letter, Packet, Path, To};
+use protocol::wire::{self, FRAME_MAX, Kind, Letter, Message as _, Packet, Path, To};
 use protocol::{Instant, NodeId, NodeSet, Span, snapshot};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -38,6 +38,30 @@ enum Event<C> {
 }
 
 fn said() -> impl Strategy<Value = Said> {
+    prop_oneof![4 => anything(), 1 => led()]
+}
+
+/// One of two members leads, or did, and corrects clocks by whatever it likes.
+fn led() -> impl Strategy<Value = Said> {
+    let by = prop_oneof![-3_000_000..3_000_000_i64, any::<i64>()];
+    let message = (1..3_usize, 3..6_u32, 0..9_u32, by, any::<bool>());
+    (message, 0..400_000_u32).prop_map(|((from, number, round, by, leads), after)| {
+        let id = config(from).me;
+        let term = Term { number, by: id };
+        let leader = Standing { capacity: Capacity::new(500), id };
+        let mut buffer = [0; FRAME_MAX];
+        let (kind, len) = if leads {
+            (Kind::Bully, bully::Message::Coordinator { term, leader, second: None }.encode(&mut buffer))
+        } else {
+            let entries = heapless::Vec::from_array([(0, by)]);
+            let adjust = clock_sync::Message::Adjust { term, round, letter: false, entries };
+            (Kind::ClockSync, adjust.encode(&mut buffer))
+        };
+        (from, false, kind, leads, buffer[..len.unwrap()].to_vec(), Span::from_micros(after))
+    })
+}
+
+fn anything() -> impl Strategy<Value = Said> {
     let kinds = [
         (3, Kind::Tokens),
         (3, Kind::Diffusing),
