@@ -21,6 +21,8 @@ mod cast;
 mod fingerprint;
 #[path = "explore/locks.rs"]
 mod locks;
+#[path = "explore/numbered.rs"]
+mod numbered;
 #[path = "explore/toys.rs"]
 mod toys;
 

@@ -5,6 +5,7 @@
 
 use crate::cast::{Cast, Event, Explored, Known, NODES, Role};
 use crate::fingerprint::Fingerprints;
+use crate::numbered::Numbered;
 use protocol::NodeSet;
 use protocol::mutex::Fence;
 use protocol::wire::{Delivery, Message};
@@ -146,32 +147,6 @@ pub(crate) struct Explorer<L: Explored> {
     /// The steps that are taken sometime, whoever asks for what: from where to where.
     certain: Vec<(u32, u32)>,
     cut: Vec<bool>,
-}
-
-/// Values with numbers.
-struct Numbered<T> {
-    values: Vec<T>,
-    numbers: HashMap<T, u32, Fingerprints>,
-}
-
-impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
-    fn new() -> Self {
-        Self { values: Vec::new(), numbers: HashMap::default() }
-    }
-
-    fn number(&mut self, value: T) -> u32 {
-        if let Some(&number) = self.numbers.get(&value) {
-            return number;
-        }
-        let number = u32::try_from(self.values.len()).unwrap();
-        self.values.push(value.clone());
-        self.numbers.insert(value, number);
-        number
-    }
-
-    fn get(&self, number: u32) -> &T {
-        &self.values[number as usize]
-    }
 }
 
 impl<L: Explored> Explorer<L> {
