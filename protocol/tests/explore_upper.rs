@@ -9,6 +9,8 @@
 //! Of the end of a job: one of a few units begins at the first node and spreads at any moments in any way, and somebody
 //! watches from any moment on. Nobody is told of the end while somebody works or work is on its way; and everybody is told.
 
+#[path = "explore/actors.rs"]
+mod actors;
 #[path = "explore/fingerprint.rs"]
 mod fingerprint;
 #[path = "explore/numbered.rs"]
@@ -16,6 +18,7 @@ mod numbered;
 #[path = "explore/suites.rs"]
 mod suites;
 
+use actors::{NODES, Watched};
 use protocol::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use protocol::application::{Diffusing, Tokens, diffusing};
 use protocol::suite::{Command, Suite};
@@ -23,7 +26,7 @@ use protocol::termination::{self, Activity, Detection, DijkstraScholten, Notice,
 use protocol::wire::Silence;
 use protocol::{Instant, NodeSet, Span};
 use std::fmt::Debug;
-use suites::{Bounds, Broken, Explorer, Figures, NODES, Watched};
+use suites::{Bounds, Broken, Explorer, Figures};
 
 /// Nobody watches.
 #[derive(Clone, Debug, Default)]
@@ -128,7 +131,7 @@ const TOKENS: u32 = 2;
 
 /// Two gifts at any moments, and one snapshot.
 const BANK: Bounds =
-    Bounds { askers: &[0], sends: 2, eager: false, in_order: true, draws: &[0, 2], sum: Some(TOKENS * NODES as u32) };
+    Bounds { askers: &[0], sends: 2, eager: false, in_order: true, draws: &[0, 2], sum: Some(3 * TOKENS) };
 
 fn bank(bounds: Bounds) -> Result<Figures, Broken> {
     type Bank = Suite<Tokens<NODES>, Unwatched, NODES>;

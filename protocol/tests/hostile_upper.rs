@@ -8,7 +8,7 @@ mod common;
 use common::config;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use protocol::algorithm::OUTPUTS_MAX;
+use protocol::algorithm::{Algorithm, OUTPUTS_MAX};
 use protocol::application::{Diffusing, Tokens, diffusing};
 use protocol::capacity::{Capacity, Standing};
 use protocol::clock::{Stamp, Term};
@@ -171,11 +171,11 @@ impl<U: Upper> Victim<U> {
 }
 
 /// Runs many histories: how often each thing was told.
-fn run<U: Upper, C>(
+fn run<U, C>(
     event: impl Strategy<Value = Event<C>>,
     make: fn() -> U,
     clock: fn(&U) -> &ClockSync<8>,
-    word: fn(&U::Notice) -> &'static str,
+    word: fn(&<U as Algorithm>::Notice) -> &'static str,
     after: impl Fn(&mut Victim<U>),
 ) -> BTreeMap<&'static str, usize>
 where
@@ -211,14 +211,8 @@ fn word(notice: &suite::Notice) -> &'static str {
         suite::Notice::Snapshot(snapshot::Notice::Aborted { .. }) => "aborted",
         suite::Notice::Termination(termination::Notice::Terminated { .. }) => "terminated",
         suite::Notice::Termination(termination::Notice::Aborted { .. }) => "lost",
-        suite::Notice::Clock(notice) => clock_word(notice),
-    }
-}
-
-fn clock_word(notice: &clock_sync::Notice) -> &'static str {
-    match notice {
-        clock_sync::Notice::Set => "set",
-        clock_sync::Notice::Adjusted { .. } => "adjusted",
+        suite::Notice::Clock(clock_sync::Notice::Set) => "set",
+        suite::Notice::Clock(clock_sync::Notice::Adjusted { .. }) => "adjusted",
     }
 }
 
@@ -260,6 +254,12 @@ fn a_job_watched_by_a_tree_survives_whatever_members_say() {
 
 #[test]
 fn a_shared_clock_survives_whatever_members_say_and_never_runs_backwards() {
-    let told = run(said().prop_map(Event::Said), ClockSync::new, |clock| clock, clock_word, |_| {});
+    let told = run(
+        said().prop_map(Event::Said),
+        ClockSync::new,
+        |clock| clock,
+        |&notice| word(&suite::Notice::Clock(notice)),
+        |_| {},
+    );
     assert!(told.contains_key("set") && told.contains_key("adjusted"), "{told:?}");
 }
