@@ -1,15 +1,15 @@
 //! For the build scripts of all boards: what an image is built with, and nothing else of it is linked.
 //!
-//! `CONCLAVE_ELECTION` says which election, `CONCLAVE_MUTEX` which lock, `CONCLAVE_APP` what stands on top. What `chosen.rs` beside this file makes of it is
-//! what the board runs.
+//! `CONCLAVE_ELECTION` says which election, `CONCLAVE_MUTEX` which lock, `CONCLAVE_APP` what stands on top. What `chosen.rs`
+//! beside this file makes of it is what the board runs.
 
 use std::env;
 
 const ELECTIONS: [&str; 6] = ["wireless", "wireless-flat", "bully", "ring", "chang-roberts", "lelann"];
 const MUTEXES: [&str; 8] =
     ["none", "central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "voting", "raymond"];
-/// Only the emulated board has anything to do with them.
-const APPS: [&str; 2] = ["none", "counter"];
+/// A real board does nothing of its own accord with any but the clock, to which its light flashes.
+const APPS: [&str; 5] = ["none", "counter", "tokens", "diffusing", "clock"];
 
 /// Tells the compiler what was chosen; where nothing was, the first of each.
 pub(crate) fn tell() {

@@ -37,10 +37,20 @@ pub(crate) type Mutex = protocol::mutex::TokenRing;
 pub(crate) type Mutex = protocol::mutex::Voting;
 
 /// What stands on top.
+#[cfg(app = "clock")]
+pub(crate) type Upper = protocol::clock_sync::ClockSync<NEIGHBOURS_MAX>;
 #[cfg(app = "counter")]
 pub(crate) type Upper = protocol::counter::Counter;
+#[cfg(app = "diffusing")]
+pub(crate) type Upper = Watched<protocol::application::Diffusing>;
 #[cfg(app = "none")]
 pub(crate) type Upper = protocol::upper::Nothing;
+#[cfg(app = "tokens")]
+pub(crate) type Upper = Watched<protocol::application::Tokens<NEIGHBOURS_MAX>>;
+
+/// An application, its snapshots and the detection of its end.
+#[cfg(any(app = "diffusing", app = "tokens"))]
+type Watched<A> = protocol::suite::Suite<A, protocol::termination::Wave<NEIGHBOURS_MAX>, NEIGHBOURS_MAX>;
 
 /// Whether it has locks.
 #[allow(dead_code, reason = "only a board with a button asks")]
@@ -53,5 +63,22 @@ firmware::tell_node_bytes!(protocol::Node<Election, Mutex, NEIGHBOURS_MAX, Upper
 
 /// How its node comes up.
 pub(crate) fn start(page: Page, entropy: u64) -> Start<Election, Mutex, Upper> {
-    Start { page, election: Election::default(), mutex: Mutex::default(), upper: Upper::default(), entropy }
+    Start { page, election: Election::default(), mutex: Mutex::default(), upper, entropy }
+}
+
+#[cfg(any(app = "clock", app = "counter", app = "none"))]
+fn upper() -> Upper {
+    Upper::default()
+}
+
+#[cfg(app = "diffusing")]
+fn upper() -> Upper {
+    use protocol::application::Diffusing;
+    Upper::new(Diffusing::new(firmware::turns::UNIT), protocol::termination::Wave::new())
+}
+
+#[cfg(app = "tokens")]
+fn upper() -> Upper {
+    use firmware::turns::{GIFT, TOKENS};
+    Upper::new(protocol::application::Tokens::new(TOKENS, GIFT), protocol::termination::Wave::new())
 }

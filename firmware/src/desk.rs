@@ -5,7 +5,7 @@ use crate::drive::{Asked, Board, Driver};
 use crate::gauge::{About, Gauge};
 use crate::latch::Latch;
 use crate::page::{Page, options};
-use crate::panel::{Light, Lights};
+use crate::panel::{Cue, Light, Lights};
 use crate::report::Report;
 use core::future::Future;
 use protocol::capacity::Capacity;
@@ -45,7 +45,7 @@ impl<'a, H: Hardware, const LOCKS: bool> Desk<'a, H, LOCKS> {
         if light != self.light {
             self.light = light;
             if !(LOCKS && self.latch.is_held()) || light == Light::Halted {
-                self.lights.signal(light);
+                self.lights.signal(light.into());
             }
         }
         say(light, report);
@@ -78,16 +78,24 @@ impl<H: Hardware, U: Upper, const LOCKS: bool> Board<U> for Desk<'_, H, LOCKS> {
         self.latch.hear(notice);
         match (held, self.latch.is_held()) {
             (false, true) => {
-                self.lights.signal(Light::Critical);
+                self.lights.signal(Light::Critical.into());
                 #[cfg(feature = "defmt")]
                 defmt::info!("this board holds the lock now; {=str}", Light::Critical.looks());
             }
             (true, false) => {
-                self.lights.signal(self.light);
+                self.lights.signal(self.light.into());
                 #[cfg(feature = "defmt")]
                 defmt::info!("this board holds the lock no more; {=str}", self.light.looks());
             }
             (false, false) | (true, true) => {} // nothing to see
+        }
+    }
+
+    fn beat(&mut self, _: protocol::Instant) {
+        let light = if LOCKS && self.latch.is_held() { Light::Critical } else { self.light };
+        match light {
+            Light::Follower | Light::Leader | Light::Critical => self.lights.signal(Cue { light, beat: true }),
+            Light::Candidate | Light::Halted => {} // it says so first
         }
     }
 
@@ -156,7 +164,7 @@ mod tests {
     use crate::gauge::{About, Gauge};
     use crate::latch::LATCH;
     use crate::page::{Page, options};
-    use crate::panel::{Light, Lights};
+    use crate::panel::{Cue, Light, Lights};
     use crate::report::Report;
     use embassy_futures::{block_on, poll_once};
     use embassy_time::Instant;
@@ -189,7 +197,7 @@ mod tests {
         let mut board = desk::<false>(&Page::unprovisioned(&[1], 0), &lights, &asks);
         let mut after = |report: Report<'_>| {
             board.tell(&report);
-            lights.try_take()
+            lights.try_take().map(|cue| cue.light)
         };
         assert_eq!(after(Report::Leading { term: TERM }), Some(Light::Leader));
         assert_eq!(after(Report::Leading { term: TERM }), None, "it is lit already");
@@ -227,19 +235,38 @@ mod tests {
         let (lights, asks) = (Lights::new(), Asks::new());
         let mut board = desk::<true>(&Page::unprovisioned(&[1], 0), &lights, &asks);
         board.tell(&Report::Leading { term: TERM });
-        assert_eq!(lights.try_take(), Some(Light::Leader));
+        assert_eq!(lights.try_take().map(|cue| cue.light), Some(Light::Leader));
         assert!(asks.try_send(Ask::Lock).is_ok());
         assert!(matches!(block_on(board.asked()), Asked::Mutex(mutex::Command::Acquire { lock: LATCH, .. })));
         let until = protocol::Instant::ZERO;
         board.tell_lock(&Notice::Acquired { lock: LATCH, fence: Fence::ZERO, until });
-        assert_eq!(lights.try_take(), Some(Light::Critical));
+        assert_eq!(lights.try_take().map(|cue| cue.light), Some(Light::Critical));
         board.tell(&Report::Following { leader: NodeId(1), term: TERM });
-        assert_eq!(lights.try_take(), None, "whoever holds the lock shows that first");
+        assert_eq!(lights.try_take().map(|cue| cue.light), None, "whoever holds the lock shows that first");
         board.tell_lock(&Notice::Expiring { lock: LATCH, until });
         assert!(matches!(block_on(board.asked()), Asked::Mutex(mutex::Command::Renew { lock: LATCH, .. })));
         assert!(asks.try_send(Ask::Lock).is_ok());
         assert_eq!(block_on(board.asked()), Asked::Mutex(mutex::Command::Release { lock: LATCH }));
         board.tell_lock(&Notice::Released { lock: LATCH });
-        assert_eq!(lights.try_take(), Some(Light::Follower));
+        assert_eq!(lights.try_take().map(|cue| cue.light), Some(Light::Follower));
+    }
+
+    #[test]
+    fn when_a_second_begins_the_light_flashes_unless_it_has_more_to_say() {
+        let (lights, asks) = (Lights::new(), Asks::new());
+        let mut board = desk::<true>(&Page::unprovisioned(&[1], 0), &lights, &asks);
+        let until = protocol::Instant::ZERO;
+        board.beat(until);
+        assert_eq!(lights.try_take(), None, "it looks for a leader");
+        board.tell(&Report::Leading { term: TERM });
+        board.beat(until);
+        assert_eq!(lights.try_take(), Some(Cue { light: Light::Leader, beat: true }));
+        board.tell(&Report::Following { leader: NodeId(1), term: TERM });
+        board.beat(until);
+        assert_eq!(lights.try_take(), Some(Cue { light: Light::Follower, beat: true }));
+        assert!(asks.try_send(Ask::Lock).is_ok() && poll_once(board.asked()).is_ready());
+        board.tell_lock(&Notice::Acquired { lock: LATCH, fence: Fence::ZERO, until });
+        board.beat(until);
+        assert_eq!(lights.try_take(), Some(Cue { light: Light::Critical, beat: true }));
     }
 }

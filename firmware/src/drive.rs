@@ -4,6 +4,7 @@
 //! Nothing is sent before what it depends on is stored. Whatever goes wrong ends the loop with a reason; the board then
 //! starts over, which is what the others are built to survive.
 
+use crate::beat::Beat;
 use crate::gauge::{About, MEASURE_PERIOD};
 use crate::keeper::Keeper;
 use crate::page::{Page, options};
@@ -21,6 +22,7 @@ use protocol::mandate::Mode;
 use protocol::mutex::{self, Mutex};
 use protocol::node::{Boot, Halt, Input, Notice};
 use protocol::records::Records;
+use protocol::time::sooner;
 use protocol::upper::{Nothing, Upper};
 use protocol::wire::{FRAME_MAX, Key};
 use protocol::{Config, Node, NodeId, Timing};
@@ -58,7 +60,10 @@ pub trait Board<U: Upper = Nothing> {
     fn tell_lock(&mut self, _notice: &mutex::Notice) {}
 
     /// What stands on top of the node says something. Not called on a board where nothing does.
-    fn tell_upper(&mut self, _notice: &U::Notice) {}
+    fn tell_upper(&mut self, _notice: &U::Notice, _upper: &U) {}
+
+    /// A second of the shared clock begins: it shows `time`. Not called on a board that has none.
+    fn beat(&mut self, _time: protocol::Instant) {}
 
     /// Waits until somebody asks something of the node. Dropping the future loses nothing that was asked.
     fn asked(&mut self) -> impl Future<Output = Asked<U::Command>> {
@@ -95,8 +100,8 @@ pub struct Start<E, M, U = Nothing> {
     pub election: E,
     /// Its locks.
     pub mutex: M,
-    /// What stands on top of it.
-    pub upper: U,
+    /// Makes what stands on top of it: where it will stay, because a future that is handed it keeps room for another.
+    pub upper: fn() -> U,
     /// Anything that differs from boot to boot: the page is the same at each.
     pub entropy: u64,
 }
@@ -143,6 +148,7 @@ pub async fn drive<E: Election, M: Mutex, const N: usize, U: Upper>(
         Err(error) => return tell_stop(Stop::Refused(error), board),
     };
     let mut duties = Duties::new(&page);
+    let mut beat = Beat::new();
     let mut buffer: FrameBuffer = [0; FRAME_BYTES_MAX];
     loop {
         if duties.measure() {
@@ -155,8 +161,9 @@ pub async fn drive<E: Election, M: Mutex, const N: usize, U: Upper>(
         if let Err(stop) = flush(&mut node, transport, keeper, board).await {
             return tell_stop(stop, board);
         }
-        let deadline =
-            node.deadline().map_or(duties.next(), |at| duties.next().min(Instant::from_micros(at.as_micros())));
+        let beat_at = beat.look(now(), |now| node.upper().time(now), |time| board.beat(time));
+        let deadline = sooner(node.deadline(), beat_at)
+            .map_or(duties.next(), |at| duties.next().min(Instant::from_micros(at.as_micros())));
         match select3(transport.receive(&mut buffer), board.asked(), Timer::at(deadline)).await {
             Either3::First(Heard { bytes, quality }) => node.handle(now(), Input::Frame { bytes, quality }),
             Either3::Second(Asked::Election(command)) => node.handle(now(), Input::Election(command)),
@@ -196,7 +203,7 @@ fn boot<E: Election, M: Mutex, const N: usize, U: Upper>(
     };
     board.tell(&Report::Starting { node: config.me, capacity: capacity(&page).get(), records: past });
     let seed = mix(&[page.seed, entropy, records.map_or(0, |kept| u64::from(kept.incarnation))]);
-    let node = Node::with_upper(config, Boot { records, seed }, now(), election, mutex, upper)?;
+    let node = Node::with_upper(config, Boot { records, seed }, now(), election, mutex, upper())?;
     if !(E::GROUP || M::GROUP || U::GROUP) || page.members == 0 {
         return Ok(node);
     }
@@ -234,7 +241,7 @@ async fn flush<E: Election, M: Mutex, const N: usize, U: Upper>(
         } else if let Some(frame) = node.poll_transmit(now(), &mut buffer) {
             transport.broadcast(frame).await;
         } else if let Some(notice) = node.poll_told() {
-            board.tell_upper(&notice);
+            board.tell_upper(&notice, node.upper());
         } else {
             match node.poll_notice() {
                 Some(Notice::Role(notice)) => {

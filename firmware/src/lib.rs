@@ -6,11 +6,12 @@
 //! - [`keeper`]: where records outlive a node; [`store`] is the one for memory that keeps its words over a reset.
 //! - [`transport`]: broadcasting and receiving frames.
 //! - [`address`]: network addresses made from a node's id.
-//! - [`drive`]: the loop that joins a node with all of these.
+//! - [`drive`]: the loop that joins a node with all of these; [`beat`] finds the seconds of its shared clock.
 //! - [`report`]: the lines a board says about itself.
 //! - [`desk`]: a board with a light ([`panel`]), a button ([`button`]), a lock to ask for with it ([`latch`]) and something
 //!   to measure ([`gauge`]).
 //! - [`contend`]: what a board does that contends for a lock, to show that it is one.
+//! - [`turns`]: what boards do in turn that show an application: take snapshots of it, or begin jobs.
 //! - [`station`]: staying with an access point.
 //! - `chip`: what is the same on every Cortex-M; only there on a board.
 //!
@@ -34,6 +35,7 @@ extern crate std;
 
 #[cfg(feature = "udp")]
 pub mod address;
+pub mod beat;
 #[cfg(feature = "embassy")]
 pub mod button;
 #[cfg(target_os = "none")]
@@ -57,6 +59,7 @@ pub mod report;
 pub mod station;
 pub mod store;
 pub mod transport;
+pub mod turns;
 
 #[cfg(test)]
 mod tests {

@@ -61,8 +61,36 @@ impl Light {
     }
 }
 
+/// What the light is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cue {
+    /// What it says.
+    pub light: Light,
+    /// Whether a second of the shared clock begins: all lights flash, and those that are on wink.
+    pub beat: bool,
+}
+
+impl Cue {
+    /// For how many milliseconds it is on, off, on and so on, over and over.
+    #[must_use]
+    pub const fn pattern(self) -> &'static [u16] {
+        match (self.beat, self.light) {
+            (true, Light::Leader) => &[0, 100, 10_000, 0],
+            (true, Light::Critical) => &[0, 100, 100, 100, 10_000, 0],
+            // Whoever looks for a leader or has stopped says so first; a follower begins to flash anew.
+            (true, Light::Follower | Light::Candidate | Light::Halted) | (false, _) => self.light.pattern(),
+        }
+    }
+}
+
+impl From<Light> for Cue {
+    fn from(light: Light) -> Self {
+        Self { light, beat: false }
+    }
+}
+
 /// How the node tells the light.
-pub type Lights = Signal<CriticalSectionRawMutex, Light>;
+pub type Lights = Signal<CriticalSectionRawMutex, Cue>;
 
 /// Something that can be lit.
 pub trait Lamp {
@@ -72,16 +100,16 @@ pub trait Lamp {
 
 /// Shows what it is told, for ever.
 pub async fn show(mut lamp: impl Lamp, lights: &Lights) -> ! {
-    let mut light = Light::Candidate;
+    let mut cue = Light::Candidate.into();
     loop {
-        light = play(&mut lamp, light, lights).await.unwrap_or(light);
+        cue = play(&mut lamp, cue, lights).await.unwrap_or(cue);
     }
 }
 
 /// Plays a pattern once; what it is to be instead, if that comes first.
-async fn play(lamp: &mut impl Lamp, light: Light, lights: &Lights) -> Option<Light> {
+async fn play(lamp: &mut impl Lamp, cue: Cue, lights: &Lights) -> Option<Cue> {
     let mut on = true;
-    for &millis in light.pattern() {
+    for &millis in cue.pattern() {
         if millis > 0 {
             lamp.set(on).await;
             let span = Timer::after(Duration::from_millis(millis.into()));
@@ -96,13 +124,14 @@ async fn play(lamp: &mut impl Lamp, light: Light, lights: &Lights) -> Option<Lig
 
 #[cfg(test)]
 mod tests {
-    use super::{Lamp, Light, Lights, show};
+    use super::{Cue, Lamp, Light, Lights, show};
     use core::future::Future;
     use core::pin::pin;
     use core::task::{Context, Waker};
     use embassy_time::{Duration, MockDriver};
     use std::cell::Cell;
     use std::collections::BTreeSet;
+    use std::format;
     use std::rc::Rc;
     use std::string::String;
 
@@ -116,13 +145,21 @@ mod tests {
 
     /// What the lamp does in four seconds, a letter every 25 ms.
     fn film(light: Light) -> String {
+        film_with(light, |_| false)
+    }
+
+    /// The same, with a beat before some letters.
+    fn film_with(light: Light, beat: impl Fn(u32) -> bool) -> String {
         let lit = Rc::new(Cell::new(false));
         let lights = Lights::new();
         let mut shown = pin!(show(Bulb(lit.clone()), &lights));
         let mut context = Context::from_waker(Waker::noop());
-        lights.signal(light);
+        lights.signal(light.into());
         (0..160)
-            .map(|_| {
+            .map(|letter| {
+                if beat(letter) {
+                    lights.signal(Cue { light, beat: true });
+                }
                 for _ in 0..3 {
                     assert!(shown.as_mut().poll(&mut context).is_pending());
                 }
@@ -138,6 +175,19 @@ mod tests {
         let all = [Light::Candidate, Light::Follower, Light::Leader, Light::Critical, Light::Halted];
         let films: BTreeSet<String> = all.into_iter().map(film).collect();
         assert_eq!(films.len(), all.len());
+    }
+
+    #[test]
+    fn with_a_shared_clock_all_lights_change_when_a_second_begins_and_can_still_be_told_apart() {
+        let _turn = crate::tests::turn();
+        let seconds = |light| film_with(light, |letter| letter % 40 == 10);
+        let (follower, leader, critical) = (seconds(Light::Follower), seconds(Light::Leader), seconds(Light::Critical));
+        assert_eq!(follower[50..90], *format!("##{}", ".".repeat(38)));
+        assert_eq!(leader[50..90], *format!("....{}", "#".repeat(36)));
+        assert_eq!(critical[50..90], *format!("....####....{}", "#".repeat(28)));
+        for light in [Light::Candidate, Light::Halted] {
+            assert_eq!(Cue { light, beat: true }.pattern(), light.pattern());
+        }
     }
 
     #[test]

@@ -4,9 +4,15 @@
 //! node prints it, and whoever watches either reads it back with [`Report::parse`]: all three are in this file, so that
 //! they stay the same line.
 
+mod clock;
+mod job;
 mod lock;
+mod snapshot;
 
+pub use clock::ClockReport;
+pub use job::JobReport;
 pub use lock::LockReport;
+pub use snapshot::SnapshotReport;
 
 use core::fmt;
 use protocol::NodeId;

@@ -8,10 +8,11 @@ use firmware::store::{Memory, STORE_WORDS, Store};
 use firmware::transport::{Counters, FrameBuffer, Heard, Transport};
 use protocol::NodeId;
 use protocol::clock::Stamp;
+use protocol::clock_sync::ClockSync;
 use protocol::election::Wireless;
 use protocol::mutex::NoMutex;
 use protocol::records::Records;
-use protocol::upper::Nothing;
+use protocol::upper::{Nothing, Upper};
 use std::cell::RefCell;
 use std::future::{Future, pending};
 use std::pin::pin;
@@ -26,6 +27,8 @@ enum Did {
     Fed,
     Well,
     Said(String),
+    /// A second of the shared clock began, which showed that many microseconds.
+    Beat(u64),
 }
 
 type Diary = Rc<RefCell<Vec<Did>>>;
@@ -62,7 +65,7 @@ impl Transport for Air {
 
 struct Bench(Diary);
 
-impl Board for Bench {
+impl<U: Upper> Board<U> for Bench {
     fn feed(&mut self) {
         self.0.borrow_mut().push(Did::Fed);
     }
@@ -77,6 +80,10 @@ impl Board for Bench {
 
     fn tell(&mut self, report: &Report<'_>) {
         self.0.borrow_mut().push(Did::Said(report.to_string()));
+    }
+
+    fn beat(&mut self, time: protocol::Instant) {
+        self.0.borrow_mut().push(Did::Beat(time.as_micros()));
     }
 }
 
@@ -124,12 +131,17 @@ static CLOCK: Mutex<()> = Mutex::new(());
 
 /// Runs a node for some seconds and returns what the loop did.
 fn run(page: Page, words: &Words, noisy: bool, secs: u64) -> Vec<Did> {
+    run_with(page, || Nothing, words, noisy, secs)
+}
+
+/// The same with something on top of the node.
+fn run_with<U: Upper>(page: Page, upper: fn() -> U, words: &Words, noisy: bool, secs: u64) -> Vec<Did> {
     let _turn = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
     MockDriver::get().reset();
     let diary = Diary::default();
     let (mut air, mut bench) = (Air { diary: diary.clone(), noisy }, Bench(diary.clone()));
     let mut store = Store::open(words.clone());
-    let start = Start { page, election: Wireless::new(), mutex: NoMutex, upper: Nothing, entropy: 0 };
+    let start = Start { page, election: Wireless::new(), mutex: NoMutex, upper, entropy: 0 };
     let mut driven = pin!(drive::<_, _, 8, _>(start, &mut air, &mut store, &mut bench));
     let mut context = Context::from_waker(Waker::noop());
     for _ in 0..secs * 200 {
@@ -143,7 +155,7 @@ fn said(diary: &[Did]) -> Vec<Report<'_>> {
     fn report(did: &Did) -> Option<Report<'_>> {
         match did {
             Did::Said(text) => Report::parse(text),
-            Did::Sent | Did::Fed | Did::Well => None,
+            Did::Sent | Did::Fed | Did::Well | Did::Beat(_) => None,
         }
     }
     diary.iter().filter_map(report).collect()
@@ -224,4 +236,24 @@ fn a_status_tells_what_was_counted_as_often_as_the_page_says() {
         .collect();
     assert!((8..=10).contains(&statuses.len()), "{}", statuses.len());
     assert_eq!((statuses[0].sent, statuses[0].unclaimed, statuses[0].driver), (7, 4, 3));
+}
+
+#[test]
+fn a_board_hears_of_every_second_of_the_shared_clock_as_it_begins() {
+    let page = Page { id: 0, members: 1, ..PAGE };
+    for noisy in [false, true] {
+        let diary = run_with(page, ClockSync::<8>::new, &Words::blank(), noisy, 20);
+        let beats: Vec<u64> = diary
+            .iter()
+            .filter_map(|did| match did {
+                Did::Beat(micros) => Some(*micros),
+                Did::Sent | Did::Fed | Did::Well | Did::Said(_) => None,
+            })
+            .collect();
+        assert!(beats.len() >= 5, "{beats:?}");
+        assert!(beats.windows(2).all(|two| two[1] / 1_000_000 == two[0] / 1_000_000 + 1), "{beats:?}");
+        assert!(beats.iter().all(|micros| micros % 1_000_000 < 10_000), "time passes in steps of 5 ms here: {beats:?}");
+    }
+    let diary = run(page, &Words::blank(), false, 20);
+    assert!(!diary.iter().any(|did| matches!(did, Did::Beat(_))), "without a shared clock there is none");
 }

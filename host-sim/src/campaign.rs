@@ -2,8 +2,7 @@
 
 use crate::machine::Machine;
 use crate::measure::Measure;
-use crate::peer::{Locker, Member, Peer};
-use crate::run::{Outcome, run};
+use crate::run::{Outcome, run, run_of};
 use crate::scenario::Scenario;
 use crate::watch::Service;
 use rayon::prelude::*;
@@ -88,21 +87,24 @@ pub struct Violation {
 
 /// Runs a scenario over `seeds` with the nodes it is about; `progress` is called once for each that is done.
 pub fn campaign_of(scenario: &Scenario, seeds: Range<u64>, progress: impl Fn() + Sync) -> Report {
-    if scenario.locks.is_some() {
-        campaign::<Locker>(scenario, seeds, progress)
-    } else if scenario.is_group() {
-        campaign::<Member>(scenario, seeds, progress)
-    } else {
-        campaign::<Peer>(scenario, seeds, progress)
-    }
+    each_seed(scenario, seeds, progress, |seed| run_of(scenario, seed, &mut ()))
 }
 
 /// Runs a scenario over `seeds`; `progress` is called once for each that is done.
 pub fn campaign<M: Machine>(scenario: &Scenario, seeds: Range<u64>, progress: impl Fn() + Sync) -> Report {
+    each_seed(scenario, seeds, progress, |seed| run::<M>(scenario, seed, &mut ()))
+}
+
+fn each_seed(
+    scenario: &Scenario,
+    seeds: Range<u64>,
+    progress: impl Fn() + Sync,
+    run: impl Fn(u64) -> Outcome + Sync,
+) -> Report {
     let outcomes: Vec<Outcome> = seeds
         .into_par_iter()
         .map(|seed| {
-            let outcome = run::<M>(scenario, seed, &mut ());
+            let outcome = run(seed);
             progress();
             outcome
         })
@@ -216,13 +218,19 @@ fn broken_claims(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Violation> {
             note(seed, 0, format!("the leader changed {count} times, more than {most}"));
         }
     }
-    if let Some(least) = expect.grants {
-        let grants = |outcome: &Outcome| {
-            let count = outcome.samples.iter().find(|(name, _)| *name == "grants");
-            (count.map_or(0, |(_, count)| *count), outcome.seed)
+    let counts = [
+        (&["grants"][..], expect.grants, "locks were granted"),
+        (&["snapshots"], expect.snapshots, "snapshots were taken"),
+        (&["ends", "unknowable"], expect.ends, "the end of a job was found, or that nobody can know,"),
+    ];
+    for (names, least, what) in counts {
+        let Some(least) = least else { continue };
+        let count = |outcome: &Outcome| {
+            let counts = outcome.samples.iter().filter(|(name, _)| names.contains(name));
+            (counts.map(|(_, count)| count).sum::<u64>(), outcome.seed)
         };
-        if let Some((count, seed)) = outcomes.iter().map(grants).min().filter(|(count, _)| *count < least) {
-            note(seed, 0, format!("locks were granted {count} times, less than {least}"));
+        if let Some((count, seed)) = outcomes.iter().map(count).min().filter(|(count, _)| *count < least) {
+            note(seed, 0, format!("{what} {count} times, less than {least}"));
         }
     }
     broken

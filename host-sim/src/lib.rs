@@ -12,6 +12,8 @@
     reason = "numbers of nodes, links and microseconds are bounded where they are read, far below the casts' limits"
 )]
 
+pub mod activity;
+pub mod app;
 #[cfg(unix)]
 pub mod boards;
 pub mod campaign;
@@ -33,6 +35,7 @@ pub mod queue;
 pub mod random;
 pub mod run;
 pub mod scenario;
+pub mod spacetime;
 pub mod story;
 #[cfg(unix)]
 pub mod swarm;

@@ -1,5 +1,6 @@
 //! What the simulator asks of a node: the protocol's own shape, so that anything of that shape can be simulated.
 
+use crate::app::Doing;
 use crate::scenario::Scenario;
 use protocol::capacity::Capacity;
 use protocol::clock::Term;
@@ -7,6 +8,7 @@ use protocol::election::Command;
 use protocol::mutex::{self, Fence, LockId};
 use protocol::records::Records;
 use protocol::{Instant, NodeId};
+use serde::Serialize;
 
 /// How a node comes up.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,21 @@ pub struct Birth {
     pub now: Instant,
 }
 
+/// What the user of an application asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "request", rename_all = "kebab-case")]
+pub enum Request {
+    /// A snapshot of all nodes.
+    Snapshot,
+    /// To find out when all is done.
+    Watch,
+    /// To begin a job.
+    Start {
+        /// Of this many units.
+        units: u32,
+    },
+}
+
 /// What a node tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
@@ -36,6 +53,8 @@ pub enum News {
     Halted(&'static str),
     /// Of a lock.
     Lock(mutex::Notice),
+    /// Of the application.
+    App(Doing),
 }
 
 /// A node: time and frames go in; frames, records and news come out.
@@ -64,6 +83,9 @@ pub trait Machine: Sized {
     /// Its application asks something of a lock. Whoever has no locks does nothing.
     fn ask(&mut self, _now: Instant, _command: mutex::Command) {}
 
+    /// The user asks something of its application. Whoever has none does nothing.
+    fn request(&mut self, _now: Instant, _request: Request) {}
+
     /// Its deadline has come.
     fn wake(&mut self, now: Instant);
 
@@ -90,6 +112,11 @@ pub trait Machine: Sized {
 
     /// The fence under which it holds a lock now.
     fn holds(&self, _lock: LockId, _now: Instant) -> Option<Fence> {
+        None
+    }
+
+    /// What its shared clock shows, once that was set.
+    fn reads(&self, _now: Instant) -> Option<Instant> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! The real protocol in a seat of the simulator.
 
-use crate::machine::{Birth, Machine, News};
+use crate::app::{ACTORS_MAX, Scene, Stage};
+use crate::machine::{Birth, Machine, News, Request};
 use crate::scenario::Scenario;
 use protocol::algorithm::{Algorithm, Scope};
 use protocol::capacity::Capacity;
@@ -11,6 +12,8 @@ use protocol::mandate;
 use protocol::mutex::{self, AnyMutex, Fence, LockId, Mutex, NoMutex};
 use protocol::node::{Boot, Counters, Halt, Input, Notice};
 use protocol::records::Records;
+use protocol::termination::AnyDetection;
+use protocol::upper::Nothing;
 use protocol::wire::Key;
 use protocol::{Config, Instant, Node, NodeId};
 
@@ -26,17 +29,25 @@ pub const MEMBERS_MAX: usize = SLOTS_MAX;
 /// The words for the locks a scenario can choose.
 pub const MUTEXES: &[&str] = AnyMutex::NAMES;
 
+/// The words for the termination detections a scenario can choose.
+pub const DETECTIONS: &[&str] = AnyDetection::<ACTORS_MAX>::NAMES;
+
 /// How many it has room for as a member of a group with locks.
 pub const LOCKERS_MAX: usize = 16;
 
 /// One node.
-pub struct Peer<const ROOM: usize = NEIGHBOURS_MAX, L: Mutex = NoMutex>(Node<AnyElection, L, ROOM>);
+pub struct Peer<const ROOM: usize = NEIGHBOURS_MAX, L: Mutex = NoMutex, U: Stage = Nothing>(
+    Node<AnyElection, L, ROOM, U>,
+);
 
 /// A node with room for the largest group.
 pub type Member = Peer<MEMBERS_MAX>;
 
 /// A node that locks.
 pub type Locker = Peer<LOCKERS_MAX, AnyMutex>;
+
+/// A node with an application.
+pub type Actor = Peer<ACTORS_MAX, NoMutex, Scene>;
 
 /// A lock that a scenario can choose.
 pub trait Chosen: Mutex + Clone {
@@ -65,16 +76,17 @@ pub fn needs_group(name: &str) -> bool {
 
 /// What the nodes of a run share.
 #[derive(Clone, Debug)]
-pub struct PeerPlan<L = NoMutex> {
+pub struct PeerPlan<L = NoMutex, U = Nothing> {
     config: Config,
     election: AnyElection,
     mutex: L,
+    stage: U,
     group: Vec<NodeId>,
     /// What frames are sealed with.
     key: Key,
 }
 
-impl<L> PeerPlan<L> {
+impl<L, U> PeerPlan<L, U> {
     /// What frames are sealed with.
     #[must_use]
     pub fn key(&self) -> Key {
@@ -82,11 +94,18 @@ impl<L> PeerPlan<L> {
     }
 }
 
-impl<const ROOM: usize, L: Mutex> Peer<ROOM, L> {
+impl<const ROOM: usize, L: Mutex, U: Stage> Peer<ROOM, L, U> {
     /// What it dropped, and why.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         self.0.counters()
+    }
+
+    /// Lets it do something, and looks what that came to.
+    fn step(&mut self, now: Instant, step: impl FnOnce(&mut Node<AnyElection, L, ROOM, U>)) {
+        self.0.upper().look(now);
+        step(&mut self.0);
+        self.0.upper().look(now);
     }
 }
 
@@ -101,10 +120,10 @@ fn word(halt: Halt) -> &'static str {
     }
 }
 
-impl<const ROOM: usize, L: Chosen> Machine for Peer<ROOM, L> {
-    type Plan = PeerPlan<L>;
+impl<const ROOM: usize, L: Chosen, U: Stage> Machine for Peer<ROOM, L, U> {
+    type Plan = PeerPlan<L, U>;
 
-    fn plan(scenario: &Scenario) -> PeerPlan<L> {
+    fn plan(scenario: &Scenario) -> PeerPlan<L, U> {
         let config = Config {
             me: NodeId(0),
             key: Key::from_name(&scenario.name),
@@ -117,13 +136,14 @@ impl<const ROOM: usize, L: Chosen> Machine for Peer<ROOM, L> {
         let members = if scenario.is_group() { scenario.nodes } else { 0 };
         let group: Vec<NodeId> = (0..members).map(NodeId).collect();
         let key = if group.is_empty() { config.key } else { config.key.for_group(&group) };
-        PeerPlan { config, election, mutex: L::chosen(scenario), group, key }
+        PeerPlan { config, election, mutex: L::chosen(scenario), stage: U::chosen(scenario), group, key }
     }
 
-    fn boot(plan: &PeerPlan<L>, birth: Birth) -> Self {
+    fn boot(plan: &PeerPlan<L, U>, birth: Birth) -> Self {
         let Birth { me, records, seed, may_lead, now } = birth;
         let config = Config { me, may_lead, ..plan.config };
-        let mut node = Node::new(config, Boot { records, seed }, now, plan.election, plan.mutex.clone());
+        let (boot, mutex, stage) = (Boot { records, seed }, plan.mutex.clone(), plan.stage.clone());
+        let mut node = Node::with_upper(config, boot, now, plan.election, mutex, stage);
         if !plan.group.is_empty() {
             node = node.and_then(|node| node.in_group(&plan.group));
         }
@@ -131,23 +151,29 @@ impl<const ROOM: usize, L: Chosen> Machine for Peer<ROOM, L> {
     }
 
     fn hear(&mut self, now: Instant, bytes: &[u8], quality: u8) {
-        self.0.handle(now, Input::Frame { bytes, quality });
+        self.step(now, |node| node.handle(now, Input::Frame { bytes, quality }));
     }
 
     fn measure(&mut self, now: Instant, capacity: Option<Capacity>) {
-        self.0.handle(now, Input::Capacity(capacity));
+        self.step(now, |node| node.handle(now, Input::Capacity(capacity)));
     }
 
     fn command(&mut self, now: Instant, command: Command) {
-        self.0.handle(now, Input::Election(command));
+        self.step(now, |node| node.handle(now, Input::Election(command)));
     }
 
     fn ask(&mut self, now: Instant, command: mutex::Command) {
-        self.0.handle(now, Input::Mutex(command));
+        self.step(now, |node| node.handle(now, Input::Mutex(command)));
+    }
+
+    fn request(&mut self, now: Instant, request: Request) {
+        if let Some(command) = U::command(request) {
+            self.step(now, |node| node.ask(now, command));
+        }
     }
 
     fn wake(&mut self, now: Instant) {
-        self.0.handle(now, Input::Timeout);
+        self.step(now, |node| node.handle(now, Input::Timeout));
     }
 
     fn poll_persist(&mut self) -> Option<Records> {
@@ -159,8 +185,8 @@ impl<const ROOM: usize, L: Chosen> Machine for Peer<ROOM, L> {
     }
 
     fn poll_news(&mut self) -> Option<News> {
-        loop {
-            return Some(match self.0.poll_notice()? {
+        while let Some(notice) = self.0.poll_notice() {
+            return Some(match notice {
                 Notice::Role(mandate::Notice::Gained { term }) => News::Leads(term),
                 Notice::Role(mandate::Notice::LeaderChanged { leader, term }) => News::Follows(leader, term),
                 Notice::Role(mandate::Notice::Leaderless) => News::Leaderless,
@@ -172,6 +198,10 @@ impl<const ROOM: usize, L: Chosen> Machine for Peer<ROOM, L> {
                 Notice::Halted(halt) => News::Halted(word(halt)),
             });
         }
+        while let Some(told) = self.0.poll_told() {
+            self.0.upper().told(told);
+        }
+        self.0.upper().next().map(News::App)
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -186,11 +216,15 @@ impl<const ROOM: usize, L: Chosen> Machine for Peer<ROOM, L> {
         self.0.holds(lock, now)
     }
 
+    fn reads(&self, now: Instant) -> Option<Instant> {
+        self.0.upper().reads(now)
+    }
+
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.0.leader()
     }
 
-    fn describe(plan: &PeerPlan<L>, frame: &[u8]) -> &'static str {
+    fn describe(plan: &PeerPlan<L, U>, frame: &[u8]) -> &'static str {
         protocol::describe::describe(&plan.key, frame).unwrap_or("unknown")
     }
 }

@@ -35,9 +35,11 @@ pub enum Kind {
     Turn,
     /// What an application wrote reaches the thing that a lock protects.
     Write,
+    /// The shared clocks of all nodes are compared.
+    Compare,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind::AirEnd,
     Kind::Boot,
     Kind::Wake,
@@ -49,6 +51,7 @@ const KINDS: [Kind; 11] = [
     Kind::Measure,
     Kind::Turn,
     Kind::Write,
+    Kind::Compare,
 ];
 
 /// One event.

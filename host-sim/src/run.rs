@@ -3,6 +3,7 @@
 use crate::checker::{self, Checkers, Finding, Settled};
 use crate::machine::Machine;
 use crate::network::{Count, Tally};
+use crate::peer::{Actor, Locker, Member, Peer};
 use crate::queue::Micros;
 use crate::scenario::Scenario;
 use crate::trace::{Observer, TraceEvent};
@@ -35,7 +36,7 @@ pub struct Outcome {
     pub events: u64,
 }
 
-/// The watch, the usage of locks, the checkers and whoever else looks on.
+/// The watch, the usage of what nodes are for, the checkers and whoever else looks on.
 struct Audience<'a, O> {
     watch: &'a mut Watch,
     usage: &'a mut Usage,
@@ -53,6 +54,19 @@ impl<O: Observer> Observer for Audience<'_, O> {
 
     fn read(&mut self, frame: &[u8]) {
         self.guest.read(frame);
+    }
+}
+
+/// Runs a scenario with one seed and the nodes it is about, while `guest` looks on.
+pub fn run_of(scenario: &Scenario, seed: u64, guest: &mut impl Observer) -> Outcome {
+    if scenario.locks.is_some() {
+        run::<Locker>(scenario, seed, guest)
+    } else if scenario.app.is_some() {
+        run::<Actor>(scenario, seed, guest)
+    } else if scenario.is_group() {
+        run::<Member>(scenario, seed, guest)
+    } else {
+        run::<Peer>(scenario, seed, guest)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What happens, told in sentences: the same words for simulated nodes and for real boards.
 
+use crate::machine::Request;
 use crate::queue::Micros;
-use crate::trace::{Deed, TraceEvent, What};
+use crate::trace::{Act, Deed, TraceEvent, What};
 
 /// What the reader of the story knows about a node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,7 +107,9 @@ impl Story {
                 None // too many to tell one by one
             }
             What::Lock { lock, deed } => of_lock(node, lock, deed),
-            What::Partition | What::Heal | What::Weather { .. } | What::Moved => None, // the whole network's
+            What::App { act } => of_app(node, act),
+            // the whole network's
+            What::Partition | What::Heal | What::Weather { .. } | What::Moved | What::Clocks { .. } => None,
         }
     }
 
@@ -165,7 +168,9 @@ fn of_network(what: What) -> Option<String> {
         | What::Rival { .. }
         | What::Leaderless
         | What::Halted { .. }
-        | What::Lock { .. } => None,
+        | What::Lock { .. }
+        | What::App { .. }
+        | What::Clocks { .. } => None,
     }
 }
 
@@ -189,6 +194,43 @@ fn of_lock(node: u32, lock: u8, deed: Deed) -> Option<String> {
         | Deed::Expiring
         | Deed::Refused { .. }
         | Deed::Wrote { accepted: true, .. } => None, // too many to tell one by one
+    }
+}
+
+fn of_app(node: u32, act: Act) -> Option<String> {
+    match act {
+        Act::Asked { request } => Some(match request {
+            Request::Snapshot => format!("node {node} is asked for a snapshot"),
+            Request::Watch => format!("node {node} is asked to find out when all is done"),
+            Request::Start { units } => format!("node {node} is given {units} units of work"),
+        }),
+        Act::Recorded { snapshot, amount } => Some(format!(
+            "node {node} records for snapshot {} of node {} that it has {amount}",
+            snapshot.number, snapshot.initiator.0
+        )),
+        Act::Taken { snapshot, nodes } => {
+            Some(format!("node {node} has snapshot {} whole, of {nodes} nodes", snapshot.number))
+        }
+        Act::Aborted { snapshot, why } => Some(format!("node {node} gives snapshot {} up: {why}", snapshot.number)),
+        Act::Over { by, job, waves: 0 } if by == node => Some(format!("node {node} finds that job {job} IS OVER")),
+        Act::Over { by, job, waves } if by == node => {
+            Some(format!("node {node} finds that job {job} IS OVER, by its wave {waves}"))
+        }
+        Act::Over { by, job, .. } => Some(format!("node {node} hears from node {by} that job {job} is over")),
+        Act::Unknowable { why } => Some(format!("node {node} will not find out when the job is over: {why}")),
+        Act::Set => Some(format!("the clock of node {node} is set")),
+        Act::Back { by } => Some(format!("the clock of node {node} RUNS BACKWARDS, by {by} us")),
+        Act::Says { .. }
+        | Act::Hears { .. }
+        | Act::GivesUp { .. }
+        | Act::Reaches { .. }
+        | Act::Busy
+        | Act::Idle
+        | Act::State { .. }
+        | Act::Channel { .. }
+        | Act::Wave { .. }
+        | Act::Round { .. }
+        | Act::Corrected { .. } => None, // too many to tell one by one
     }
 }
 
@@ -220,6 +262,7 @@ mod tests {
     use protocol::NodeId;
     use protocol::clock::{Stamp, Term};
     use protocol::mutex::Fence;
+    use protocol::snapshot;
 
     const TERM: Term = Term { number: 3, by: NodeId(1) };
 
@@ -303,6 +346,31 @@ mod tests {
             "node 1 HOLDS LOCK 0 WHILE node 0 DOES",
             "node 1 has lost lock 0",
             "a late write of node 1 under lock 0 is refused",
+        ];
+        assert_eq!(tell(&mut story, &events), expected);
+    }
+
+    #[test]
+    fn what_becomes_of_a_snapshot_and_of_a_job_is_told() {
+        let mut story = begun(&[10, 30]);
+        let snapshot = snapshot::Id { initiator: NodeId(1), incarnation: 2, number: 5 };
+        let of = |act| (Some(1), What::App { act });
+        let events = [
+            of(Act::Asked { request: Request::Snapshot }),
+            of(Act::Recorded { snapshot, amount: 7 }),
+            of(Act::State { snapshot, of: 0, amount: 9 }),
+            of(Act::Taken { snapshot, nodes: 2 }),
+            of(Act::Aborted { snapshot, why: "late" }),
+            of(Act::Over { by: 1, job: 3, waves: 2 }),
+            of(Act::Over { by: 0, job: 3, waves: 2 }),
+        ];
+        let expected = [
+            "node 1 is asked for a snapshot",
+            "node 1 records for snapshot 5 of node 1 that it has 7",
+            "node 1 has snapshot 5 whole, of 2 nodes",
+            "node 1 gives snapshot 5 up: late",
+            "node 1 finds that job 3 IS OVER, by its wave 2",
+            "node 1 hears from node 0 that job 3 is over",
         ];
         assert_eq!(tell(&mut story, &events), expected);
     }

@@ -363,7 +363,9 @@ impl Observer for Watch {
                 | What::Heard { .. }
                 | What::Missed { .. }
                 | What::Moved
-                | What::Lock { .. },
+                | What::Lock { .. }
+                | What::App { .. }
+                | What::Clocks { .. },
                 _,
             ) => {}
         }

@@ -90,7 +90,7 @@ impl Machine for Careless {
         match news {
             Some(News::Leads(_)) => self.led = true,
             Some(News::Follows(leader, _)) => self.led = leader == self.me,
-            Some(News::Leaderless | News::Halted(_) | News::Lock(_)) | None => {} // it does not step down for that
+            Some(News::Leaderless | News::Halted(_) | News::Lock(_) | News::App(_)) | None => {} // it does not step down for that
         }
         news
     }

@@ -6,6 +6,8 @@
 
 #![cfg(unix)]
 
+#[path = "swarm/apps.rs"]
+mod apps;
 #[path = "swarm/bench.rs"]
 mod bench;
 #[path = "swarm/command_line.rs"]

@@ -13,9 +13,11 @@ use crate::time::Instant;
 use crate::wire;
 use heapless::Vec;
 
+mod any;
 pub mod diffusing;
 pub mod tokens;
 
+pub use any::{AnyApplication, AnyMessage};
 pub use diffusing::Diffusing;
 pub use tokens::Tokens;
 

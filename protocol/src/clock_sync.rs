@@ -325,6 +325,10 @@ impl<const N: usize> Algorithm for ClockSync<N> {
 }
 
 impl<const N: usize> Upper for ClockSync<N> {
+    fn time(&self, now: Instant) -> Option<Instant> {
+        self.read(now)
+    }
+
     fn told(&mut self) -> Option<&mut Told<Notice>> {
         Some(&mut self.told)
     }

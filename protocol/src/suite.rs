@@ -281,6 +281,10 @@ impl<A: Application, D: Detection, const N: usize> Upper for Suite<A, D, N> {
         self.detection.resume(incarnation);
     }
 
+    fn time(&self, now: Instant) -> Option<Instant> {
+        self.clock.read(now)
+    }
+
     fn told(&mut self) -> Option<&mut Told<Notice>> {
         Some(&mut self.told)
     }

@@ -32,6 +32,11 @@ pub trait Upper: Algorithm<Message: wire::Message, Notice: Clone> {
     /// Goes on in this boot of the node.
     fn resume(&mut self, _incarnation: u32) {}
 
+    /// The shared time when the node's own clock shows `now`; `None` where there is none, or it was never set.
+    fn time(&self, _now: Instant) -> Option<Instant> {
+        None
+    }
+
     /// Where its notices wait for the application; nowhere if it never has one.
     fn told(&mut self) -> Option<&mut Told<Self::Notice>>;
 

@@ -51,8 +51,13 @@ impl Board<Upper> for Mps2 {
         self.conduct.tell_lock(notice);
     }
 
-    fn tell_upper(&mut self, notice: &<Upper as Algorithm>::Notice) {
-        self.conduct.tell_upper(notice);
+    fn tell_upper(&mut self, notice: &<Upper as Algorithm>::Notice, upper: &Upper) {
+        self.conduct.tell_upper(notice, upper);
+    }
+
+    #[cfg(app = "clock")]
+    fn beat(&mut self, time: protocol::Instant) {
+        self.conduct.beat(time);
     }
 
     fn asked(&mut self) -> impl Future<Output = Asked<<Upper as Algorithm>::Command>> {

@@ -10,7 +10,10 @@
 mod application;
 #[path = "../../boards/chosen.rs"]
 mod chosen;
+#[cfg_attr(app = "clock", path = "conduct/clock.rs")]
 #[cfg_attr(app = "counter", path = "conduct/contend.rs")]
+#[cfg_attr(app = "diffusing", path = "conduct/job.rs")]
+#[cfg_attr(app = "tokens", path = "conduct/bank.rs")]
 #[cfg_attr(app = "none", path = "conduct/idle.rs")]
 mod conduct;
 mod executor;

@@ -16,7 +16,7 @@ pub use build::{build, workspace};
 pub use check::{Taken, Verdict, inspect};
 pub use layout::{Layout, Region};
 pub use panics::{Path as PanicPath, panic_paths};
-pub use parts::Parts;
+pub use parts::{App, Parts};
 
 use crate::swarm::setup::{self, Toolchain};
 

@@ -4,6 +4,48 @@ use super::Board;
 use crate::peer;
 use protocol::wire::Kind;
 
+/// What stands on top of a board's node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum App {
+    /// Nothing.
+    #[default]
+    None,
+    /// The counter that boards contend for.
+    Counter,
+    /// A bank of tokens.
+    Tokens,
+    /// A job that spreads over the boards.
+    Diffusing,
+    /// The shared clock.
+    Clock,
+}
+
+impl App {
+    /// Those that can be asked for by name. The counter comes with a lock.
+    const CHOICE: [Self; 3] = [Self::Tokens, Self::Diffusing, Self::Clock];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Counter => "counter",
+            Self::Tokens => "tokens",
+            Self::Diffusing => "diffusing",
+            Self::Clock => "clock",
+        }
+    }
+
+    /// The application of this name.
+    ///
+    /// # Errors
+    /// A sentence with the names there are, the nearest first.
+    pub fn by_name(name: &str) -> Result<Self, String> {
+        let found = Self::CHOICE.into_iter().find(|app| app.name() == name);
+        found.ok_or_else(|| unknown("application", name, &Self::CHOICE.map(Self::name)))
+    }
+}
+
 /// The election, the lock and the application of an image: it links them and no other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -11,18 +53,13 @@ pub struct Parts {
     pub election: String,
     /// The word for the lock; [`Parts::NO_MUTEX`] where it has none.
     pub mutex: String,
-    /// The word for what stands on top; [`Parts::NO_APP`] where nothing does.
-    pub app: &'static str,
+    /// What stands on top.
+    pub app: App,
 }
 
 impl Parts {
     /// The word for no lock.
     pub const NO_MUTEX: &'static str = "none";
-
-    /// The word for nothing on top.
-    pub const NO_APP: &'static str = "none";
-    /// The word for the counter that boards contend for.
-    pub const COUNTER: &'static str = "counter";
 
     /// What was chosen; what was not, is as usual.
     ///
@@ -49,19 +86,19 @@ impl Parts {
 
     /// What the build scripts of the boards look at.
     pub(super) fn environment(&self) -> [(&'static str, &str); 3] {
-        [("CONCLAVE_ELECTION", &self.election), ("CONCLAVE_MUTEX", &self.mutex), ("CONCLAVE_APP", self.app)]
+        [("CONCLAVE_ELECTION", &self.election), ("CONCLAVE_MUTEX", &self.mutex), ("CONCLAVE_APP", self.app.name())]
     }
 
     /// What the image of `board` is called that has them.
     pub(super) fn file_name(&self, board: &Board) -> String {
-        let chosen = [self.election.as_str(), &self.mutex, self.app];
+        let chosen = [self.election.as_str(), &self.mutex, self.app.name()];
         chosen.into_iter().filter(|&part| part != "none").fold(board.name.to_owned(), |name, part| name + "-" + part)
     }
 }
 
 impl Default for Parts {
     fn default() -> Self {
-        Self { election: Kind::Wireless.name().to_owned(), mutex: Self::NO_MUTEX.to_owned(), app: Self::NO_APP }
+        Self { election: Kind::Wireless.name().to_owned(), mutex: Self::NO_MUTEX.to_owned(), app: App::None }
     }
 }
 
@@ -74,7 +111,7 @@ pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Parts;
+    use super::{App, Parts};
     use crate::boards::EMULATED;
 
     #[test]
@@ -85,6 +122,15 @@ mod tests {
             names,
             ["mps2-an385-wireless", "mps2-an385-bully", "mps2-an385-bully-central", "mps2-an385-wireless-central"]
         );
+    }
+
+    #[test]
+    fn an_application_has_an_image_of_its_own_and_a_name() {
+        let parts = Parts { app: App::Tokens, ..Parts::default() };
+        assert_eq!(parts.file_name(&EMULATED), "mps2-an385-wireless-tokens");
+        assert_eq!(App::by_name("clock"), Ok(App::Clock));
+        let text = App::by_name("token").unwrap_err();
+        assert_eq!(text, "there is no application \"token\"; there are tokens, clock, diffusing.");
     }
 
     #[test]

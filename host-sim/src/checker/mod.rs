@@ -4,9 +4,12 @@
 //! to settle, and are checked on a picture of it ([`Settled`]).
 
 mod best_leads;
+mod clock_runs_on;
+mod consistent_cuts;
 mod everyone_knows;
 mod fences_grow;
 mod frame_limit;
+mod no_early_end;
 mod no_stale_write;
 mod nobody_halts;
 mod nobody_waits_for_ever;
@@ -15,6 +18,7 @@ mod one_holder;
 mod one_leader;
 mod one_leader_per_term;
 mod settled;
+mod sum_conserved;
 mod terms_grow;
 
 pub use settled::{Settled, SettledNode, Wanting};
@@ -22,15 +26,17 @@ pub use settled::{Settled, SettledNode, Wanting};
 use crate::queue::Micros;
 use crate::scenario::Expect;
 #[cfg(test)]
-use crate::trace::{Deed, What};
+use crate::trace::{Act, Deed, What};
 use crate::trace::{Observer, TraceEvent};
 #[cfg(test)]
 use protocol::clock::{Stamp, Term};
 #[cfg(test)]
 use protocol::mutex::Fence;
+#[cfg(test)]
+use protocol::{NodeId, snapshot};
 
 /// The words for the checkers.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 16] = [
     one_leader::NAME,
     everyone_knows::NAME,
     best_leads::NAME,
@@ -43,6 +49,10 @@ pub const NAMES: [&str; 12] = [
     fences_grow::NAME,
     no_stale_write::NAME,
     nobody_waits_for_ever::NAME,
+    consistent_cuts::NAME,
+    sum_conserved::NAME,
+    no_early_end::NAME,
+    clock_runs_on::NAME,
 ];
 
 /// Those of locks.
@@ -70,6 +80,9 @@ pub struct Checkers {
     one_leader_per_term: one_leader_per_term::OneLeaderPerTerm,
     fences_grow: fences_grow::FencesGrow,
     no_stale_write: no_stale_write::NoStaleWrite,
+    consistent_cuts: consistent_cuts::ConsistentCuts,
+    sum_conserved: sum_conserved::SumConserved,
+    no_early_end: no_early_end::NoEarlyEnd,
     /// Which of the checkers of locks watch; all of them where nothing is said.
     of_locks: Option<Vec<&'static str>>,
     findings: Vec<Finding>,
@@ -79,7 +92,8 @@ impl Checkers {
     /// Those that a scenario chose.
     #[must_use]
     pub fn new(expect: &Expect) -> Self {
-        Self { of_locks: expect.locks.clone(), ..Self::default() }
+        let sum_conserved = sum_conserved::SumConserved::of(expect.tokens);
+        Self { of_locks: expect.locks.clone(), sum_conserved, ..Self::default() }
     }
 
     /// What was found so far.
@@ -151,6 +165,18 @@ impl Observer for Checkers {
         if let Some(text) = self.no_stale_write.see(event) {
             self.note(event.at, no_stale_write::NAME, text);
         }
+        if let Some(text) = self.consistent_cuts.see(event) {
+            self.note(event.at, consistent_cuts::NAME, text);
+        }
+        if let Some(text) = self.sum_conserved.see(event) {
+            self.note(event.at, sum_conserved::NAME, text);
+        }
+        if let Some(text) = self.no_early_end.see(event) {
+            self.note(event.at, no_early_end::NAME, text);
+        }
+        if let Some(text) = clock_runs_on::see(event) {
+            self.note(event.at, clock_runs_on::NAME, text);
+        }
     }
 }
 
@@ -169,6 +195,20 @@ fn wrote(node: u32, lock: u8, count: u64) -> TraceEvent {
 #[cfg(test)]
 fn of_lock(node: u32, lock: u8, deed: Deed) -> TraceEvent {
     TraceEvent { at: 0, node: Some(node), what: What::Lock { lock, deed } }
+}
+
+/// Nothing found, for tests.
+#[cfg(test)]
+const NOTHING: [String; 0] = [];
+
+/// A snapshot, for tests.
+#[cfg(test)]
+const ID: snapshot::Id = snapshot::Id { initiator: NodeId(0), incarnation: 1, number: 1 };
+
+/// What an application did, for tests.
+#[cfg(test)]
+fn acted(node: u32, act: Act) -> TraceEvent {
+    TraceEvent { at: 0, node: Some(node), what: What::App { act } }
 }
 
 #[cfg(test)]

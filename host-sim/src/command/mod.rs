@@ -8,14 +8,18 @@ pub(crate) mod firmware;
 pub(crate) mod flash_board;
 #[cfg(unix)]
 pub(crate) mod node;
+mod picture;
 #[cfg(unix)]
 pub(crate) mod provision;
 pub(crate) mod run;
 #[cfg(unix)]
 pub(crate) mod sizes;
+pub(crate) mod snapshot;
 #[cfg(unix)]
 pub(crate) mod swarm;
+pub(crate) mod terminate;
 
+use host_sim::map::Ink;
 use std::io::Write as _;
 
 /// What an image is to be built with.
@@ -28,13 +32,29 @@ pub(crate) struct PartsArgs {
     /// Lock by this algorithm; without this, the image only elects.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
+    /// Put this on top of the node: tokens, diffusing or clock. With `clock` the lights of all boards flash together.
+    #[arg(long, value_name = "NAME", value_parser = host_sim::boards::App::by_name)]
+    app: Option<host_sim::boards::App>,
 }
 
 #[cfg(unix)]
 impl PartsArgs {
     fn parts(&self) -> Result<host_sim::boards::Parts, String> {
-        host_sim::boards::Parts::choose(self.election.as_deref(), self.mutex.as_deref())
+        let parts = host_sim::boards::Parts::choose(self.election.as_deref(), self.mutex.as_deref())?;
+        Ok(host_sim::boards::Parts { app: self.app.unwrap_or_default(), ..parts })
     }
+}
+
+/// What this terminal, or whoever reads what is printed, can show.
+pub(crate) fn ink() -> Ink {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let terminal = set("TERM").unwrap_or_default();
+    // Where nothing says which letters there are, terminals of today know all of them; multiplexers do not say so.
+    let fine = match ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set) {
+        Some(locale) => locale.to_lowercase().replace('-', "").contains("utf8"),
+        None => !["screen", "tmux"].iter().any(|name| terminal.starts_with(name)),
+    };
+    if fine && terminal != "linux" { Ink::Fine } else { Ink::Ascii }
 }
 
 /// Prints a report as one JSON object.

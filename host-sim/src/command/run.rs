@@ -2,8 +2,7 @@
 
 use clap::Args;
 use host_sim::campaign::{self, Report};
-use host_sim::peer::Locker;
-use host_sim::{Member, Peer, Scenario, TraceEvent};
+use host_sim::{Scenario, TraceEvent};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -28,6 +27,9 @@ pub(crate) struct RunArgs {
     /// Lock by this algorithm, whatever the scenario says.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
+    /// Detect the end of the job by this algorithm, whatever the scenario says.
+    #[arg(long, value_name = "NAME")]
+    detection: Option<String>,
     /// Print one JSON object and nothing else.
     #[arg(long)]
     json: bool,
@@ -66,6 +68,9 @@ fn report(args: &RunArgs) -> Result<Report, String> {
     if let Some(name) = &args.mutex {
         scenario = scenario.with_mutex(name)?;
     }
+    if let Some(name) = &args.detection {
+        scenario = scenario.with_detection(name)?;
+    }
     let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
     let seeds = seeds.unwrap_or(scenario.seeds.clone());
     let count = seeds.end - seeds.start;
@@ -83,13 +88,7 @@ fn report(args: &RunArgs) -> Result<Report, String> {
                     .and_then(|()| file.write_all(b"\n"));
             }
         };
-        let outcome = if scenario.locks.is_some() {
-            host_sim::run::run::<Locker>(&scenario, seeds.start, &mut write)
-        } else if scenario.is_group() {
-            host_sim::run::run::<Member>(&scenario, seeds.start, &mut write)
-        } else {
-            host_sim::run::run::<Peer>(&scenario, seeds.start, &mut write)
-        };
+        let outcome = host_sim::run::run_of(&scenario, seeds.start, &mut write);
         result.and_then(|()| file.flush()).map_err(failed)?;
         return Ok(campaign::report(&scenario, &[outcome]));
     }

@@ -1,7 +1,7 @@
 //! `conclave swarm`: real firmware on emulated boards.
 
 use clap::Args;
-use host_sim::boards::Parts;
+use host_sim::boards::{App, Parts};
 use host_sim::story::Story;
 use host_sim::swarm::{self, Count, Image, NODES_MAX, Options, Report, SwarmError, setup};
 use host_sim::{Scenario, TraceEvent};
@@ -33,6 +33,13 @@ pub(crate) struct SwarmArgs {
     /// Have the boards contend for a lock of this algorithm, and count under it.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
+    /// Have the boards run this application, and check it: tokens, diffusing or clock.
+    ///
+    /// tokens: a bank, of which each board in turn takes snapshots that must find every token. diffusing: jobs that spread
+    /// over the boards, whose end must be told to all when it is there. clock: boards that flash together, at every second
+    /// of a clock they share. For example: conclave swarm --nodes 4 --app tokens
+    #[arg(long, value_name = "NAME", conflicts_with = "mutex", value_parser = App::by_name)]
+    app: Option<App>,
     /// The seed of capacities, places, losses and chance.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -71,10 +78,14 @@ pub(crate) fn run(args: &SwarmArgs) -> ExitCode {
 fn report(args: &SwarmArgs) -> Result<Report, Failure> {
     let bad = |error: &dyn std::fmt::Display| Failure::Bad(error.to_string());
     let interrupted = super::interrupts().map_err(|error| bad(&error))?;
-    let mut scenario = match &args.scenario {
-        Some(file) => Scenario::load(file).map_err(|error| bad(&error))?,
-        None if args.mutex.is_some() => swarm::lock_scenario(args.nodes),
-        None => swarm::default_scenario(args.nodes),
+    if args.desktops > 0 && (args.mutex.is_some() || args.app.is_some()) {
+        return Err(Failure::Bad("nodes on this desktop have no locks and no applications".to_owned()));
+    }
+    let mut scenario = match (&args.scenario, args.app) {
+        (Some(file), _) => Scenario::load(file).map_err(|error| bad(&error))?,
+        (None, Some(app)) => swarm::app_scenario(app, args.nodes),
+        (None, None) if args.mutex.is_some() => swarm::lock_scenario(args.nodes),
+        (None, None) => swarm::default_scenario(args.nodes),
     };
     if let Some(name) = &args.election {
         scenario = scenario.with_election(name).map_err(|text| bad(&text))?;
@@ -83,10 +94,7 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
         return Err(Failure::Bad("nodes on this desktop run the election \"wireless\" and no other".to_owned()));
     }
     swarm::check(&scenario).map_err(|error| bad(&error))?;
-    if args.desktops > 0 && args.mutex.is_some() {
-        return Err(Failure::Bad("nodes on this desktop have no locks".to_owned()));
-    }
-    let parts = parts(&scenario, args.mutex.as_deref()).map_err(|text| bad(&text))?;
+    let parts = parts(&scenario, args).map_err(|text| bad(&text))?;
     let image = build(&parts).map_err(|text| {
         // What was being run was interrupted as well, and failed.
         if interrupted.load(Ordering::Relaxed) { Failure::Interrupted } else { Failure::Bad(text) }
@@ -96,7 +104,7 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
         desktop: std::env::current_exe().map_err(|error| bad(&error))?,
         desktops: args.desktops.min(scenario.nodes),
         board_options: 0,
-        contends: args.mutex.is_some(),
+        app: parts.app,
         replay: replay(args),
     };
     eprintln!("switching on; boards: {}, desktop nodes: {}", scenario.nodes - options.desktops, options.desktops);
@@ -113,15 +121,21 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
 }
 
 /// What the boards of a scenario are built with.
-fn parts(scenario: &Scenario, mutex: Option<&str>) -> Result<Parts, String> {
-    let parts = Parts::choose(Some(&scenario.election), mutex)?;
-    if mutex.is_none() {
+fn parts(scenario: &Scenario, args: &SwarmArgs) -> Result<Parts, String> {
+    let parts = Parts::choose(Some(&scenario.election), args.mutex.as_deref())?;
+    if let Some(app) = args.app {
+        if !scenario.is_group() {
+            return Err("an application needs an election in a group, such as bully".to_owned());
+        }
+        return Ok(Parts { app, ..parts });
+    }
+    if args.mutex.is_none() {
         return Ok(parts);
     }
     if scenario.mode != Mode::Quorum || !scenario.is_group() {
         return Err("locks need an election in a group and mode = \"quorum\"".to_owned());
     }
-    Ok(Parts { app: Parts::COUNTER, ..parts })
+    Ok(Parts { app: App::Counter, ..parts })
 }
 
 fn build(parts: &Parts) -> Result<Image, String> {
@@ -137,7 +151,8 @@ fn replay(args: &SwarmArgs) -> String {
         .map_or_else(|| format!("--nodes {}", args.nodes), |file| format!("--scenario {}", file.display()));
     let election = args.election.as_ref().map_or_else(String::new, |name| format!(" --election {name}"));
     let mutex = args.mutex.as_ref().map_or_else(String::new, |name| format!(" --mutex {name}"));
-    format!("conclave swarm {what}{election}{mutex} --seed {}", args.seed)
+    let app = args.app.map_or_else(String::new, |app| format!(" --app {}", app.name()));
+    format!("conclave swarm {what}{election}{mutex}{app} --seed {}", args.seed)
 }
 
 fn show(report: &Report) -> std::io::Result<()> {
@@ -159,6 +174,14 @@ fn show(report: &Report) -> std::io::Result<()> {
         if cut_short > 0 {
             writeln!(out, "{cut_short} of its holders lost its power before it heard of its count")?;
         }
+    }
+    let tales: [Option<&dyn std::fmt::Display>; 3] = [
+        report.bank.as_ref().map(|bank| bank as _),
+        report.jobs.as_ref().map(|jobs| jobs as _),
+        report.clock.as_ref().map(|clock| clock as _),
+    ];
+    for tale in tales.into_iter().flatten() {
+        writeln!(out, "\n{tale}")?;
     }
     for violation in &report.violations {
         let seconds = violation.time as f64 / 1e6;

@@ -1,5 +1,6 @@
 //! From the file as written to a scenario that makes sense.
 
+use super::app;
 use super::error::unknown;
 use super::expect;
 use super::locks;
@@ -67,7 +68,7 @@ impl Reader<'_> {
     }
 
     /// Refuses a key that means nothing beside the value of another.
-    fn only_with<T>(
+    pub(super) fn only_with<T>(
         &self,
         key: &str,
         value: Option<&Spanned<T>>,
@@ -102,6 +103,8 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
     let shape = shape(&reader, &raw.nodes, raw.topology, medium)?;
     let duration = raw.duration.0;
     let timing = timing(&reader, raw.timing, medium)?;
+    let app_span = raw.app.as_ref().map(Spanned::span);
+    let app = app::app(&reader, raw.app)?;
     let scenario = Scenario {
         file: file.to_owned(),
         choices: String::new(),
@@ -121,13 +124,21 @@ pub(super) fn scenario(file: &str, source: &str) -> Result<Scenario, ScenarioErr
         drift_ppm: raw.drift_ppm.map_or(0, |Whole(ppm)| ppm as u32),
         boot_spread: raw.boot_spread.map_or(0, |Time(spread)| spread),
         timing,
-        faults: plan::steps(&reader, nodes, duration, raw.faults)?,
+        faults: plan::steps(&reader, nodes, duration, app.as_ref(), raw.faults)?,
         locks: locks::locks(&reader, nodes, &timing, raw.locks)?,
-        expect: expect::expect(&reader, raw.expect)?,
+        expect: expect::expect(&reader, app.as_ref().and_then(|app| Some((nodes, app.sum(nodes)?))), raw.expect)?,
+        app,
     };
+    if let Some(span) = app_span.filter(|_| scenario.locks.is_some()) {
+        return Err(reader.error(span, "a run has locks or an application, not both".to_owned()));
+    }
     let most = scenario.members_max();
     if scenario.is_group() && nodes > most as u32 {
-        let who = if scenario.locks.is_some() { "locks work" } else { "this election or this mode works" };
+        let who = match (&scenario.locks, &scenario.app) {
+            (Some(_), _) => "locks work",
+            (None, Some(_)) => "an application works",
+            (None, None) => "this election or this mode works",
+        };
         let text = format!("{who} in a group, which has at most {most} members");
         return Err(reader.error(raw.nodes.span(), text));
     }

@@ -21,6 +21,12 @@ pub struct Expect {
     pub grants: Option<u64>,
     /// Which of the checkers of locks watch; all of them where nothing is said.
     pub locks: Option<Vec<&'static str>>,
+    /// How many snapshots are taken in one run, at least.
+    pub snapshots: Option<u64>,
+    /// How often nodes find in one run that a job is over, or that nobody can know, at least.
+    pub ends: Option<u64>,
+    /// How many nodes there are and what all their tokens come to, where the application is a bank.
+    pub tokens: Option<(u32, u64)>,
 }
 
 /// A limit on a time.
@@ -34,8 +40,12 @@ pub struct Limit {
     pub most: Micros,
 }
 
-pub(super) fn expect(reader: &Reader<'_>, raw: Option<RawExpect>) -> Result<Expect, ScenarioError> {
-    let Some(raw) = raw else { return Ok(Expect::default()) };
+pub(super) fn expect(
+    reader: &Reader<'_>,
+    tokens: Option<(u32, u64)>,
+    raw: Option<RawExpect>,
+) -> Result<Expect, ScenarioError> {
+    let Some(raw) = raw else { return Ok(Expect { tokens, ..Expect::default() }) };
     let times = [
         ("time_to_leader_us", raw.time_to_leader),
         ("failover_us", raw.failover),
@@ -47,6 +57,8 @@ pub(super) fn expect(reader: &Reader<'_>, raw: Option<RawExpect>) -> Result<Expe
         ("election_us", raw.election),
         ("lock_wait_us", raw.lock_wait),
         ("lock_recovery_us", raw.lock_recovery),
+        ("end_known_us", raw.end_known),
+        ("clocks_apart_us", raw.clocks_apart),
     ];
     let mut limits = Vec::new();
     for (measure, limit) in times {
@@ -60,6 +72,9 @@ pub(super) fn expect(reader: &Reader<'_>, raw: Option<RawExpect>) -> Result<Expe
         leader_changes: raw.leader_changes.map(|Whole(changes)| changes as u64),
         grants: raw.grants.map(|Whole(grants)| grants as u64),
         locks: raw.locks.map(|words| checkers(reader, &words)).transpose()?,
+        snapshots: raw.snapshots.map(|Whole(snapshots)| snapshots as u64),
+        ends: raw.ends.map(|Whole(ends)| ends as u64),
+        tokens,
     })
 }
 

@@ -3,6 +3,7 @@
 //! `SCENARIOS.md` documents every key. `raw` mirrors the file, `check` turns it into a [`Scenario`] or says in one
 //! sentence what is wrong with it, and where.
 
+mod app;
 mod check;
 mod error;
 mod expect;
@@ -11,11 +12,13 @@ mod plan;
 mod raw;
 mod values;
 
+pub use app::AppPlan;
 pub use error::ScenarioError;
 pub use expect::{Expect, Limit};
 pub use locks::LockPlan;
 pub use plan::{Action, PauseClock, Sets, Step, Who};
 
+use crate::app::ACTORS_MAX;
 use crate::mobility::Mobility;
 use crate::peer::{self, LOCKERS_MAX, MEMBERS_MAX};
 use crate::queue::Micros;
@@ -69,6 +72,8 @@ pub struct Scenario {
     pub faults: Vec<Step>,
     /// The locks, if there are any.
     pub locks: Option<LockPlan>,
+    /// What stands on top of the nodes, if anything does.
+    pub app: Option<AppPlan>,
     /// What it claims.
     pub expect: Expect,
 }
@@ -141,10 +146,10 @@ pub enum CapacityRule {
 }
 
 impl Scenario {
-    /// Whether all nodes are members of one group: the election needs one, or the leader does, or the locks do.
+    /// Whether all nodes are members of one group: the election needs one, or the leader, the locks or the application.
     #[must_use]
     pub fn is_group(&self) -> bool {
-        self.mode == Mode::Quorum || self.locks.is_some() || peer::needs_group(&self.election)
+        self.mode == Mode::Quorum || self.locks.is_some() || self.app.is_some() || peer::needs_group(&self.election)
     }
 
     /// Reads a scenario from a file.
@@ -197,10 +202,32 @@ impl Scenario {
         Ok(self)
     }
 
+    /// The same with another detection of the end of its job.
+    ///
+    /// # Errors
+    /// One sentence, where there is no such detection or the scenario has no job.
+    pub fn with_detection(mut self, name: &str) -> Result<Self, String> {
+        if !peer::DETECTIONS.contains(&name) {
+            return Err(error::unknown("detection", name, peer::DETECTIONS.iter().copied()));
+        }
+        let missing =
+            || format!("{}: there is no job whose end could be found: [app] is not \"diffusing\".", self.file);
+        let app = self.app.as_mut().filter(|app| app.has_end()).ok_or_else(missing)?;
+        name.clone_into(&mut app.detection);
+        self.choices = format!("{} --detection {name}", self.choices);
+        Ok(self)
+    }
+
     /// How many members a group may have here.
     #[must_use]
     pub fn members_max(&self) -> usize {
-        if self.locks.is_some() { LOCKERS_MAX } else { MEMBERS_MAX }
+        if self.locks.is_some() {
+            LOCKERS_MAX
+        } else if self.app.is_some() {
+            ACTORS_MAX
+        } else {
+            MEMBERS_MAX
+        }
     }
 
     /// How far frames carry. A local network knows no distance; what it is drawn with is as good as any.

@@ -1,9 +1,11 @@
 //! What goes wrong, and when.
 
 use super::ScenarioError;
+use super::app::{self, AppPlan};
 use super::check::{Reader, choose};
 use super::raw::RawFault;
-use super::values::{Between, Nodes, Share, Time};
+use super::values::{Between, Nodes, Share, Time, Whole};
+use crate::machine::Request;
 use crate::queue::Micros;
 use crate::random::Chance;
 use std::ops::Range;
@@ -81,6 +83,13 @@ pub enum Action {
     Yield(Who),
     /// The application asks for an election.
     Call(Who),
+    /// The user asks something of the application.
+    Request {
+        /// Of which nodes'.
+        who: Who,
+        /// What.
+        request: Request,
+    },
 }
 
 /// Whom a fault hits.
@@ -125,7 +134,7 @@ pub enum Sets {
 }
 
 /// The words of `do`, and which keys each takes besides `at`, `do`, `every` and `times`.
-const WORDS: [(&str, &[&str]); 18] = [
+const WORDS: [(&str, &[&str]); 21] = [
     ("crash", &["node", "for"]),
     ("restart", &["node"]),
     ("restart-blank", &["node"]),
@@ -144,6 +153,9 @@ const WORDS: [(&str, &[&str]); 18] = [
     ("capacity", &["node", "capacity"]),
     ("yield", &["node"]),
     ("call", &["node"]),
+    ("snapshot", &["node"]),
+    ("watch", &["node"]),
+    ("start", &["node", "units"]),
 ];
 
 /// The steps of the plan in the order of time.
@@ -151,6 +163,7 @@ pub(super) fn steps(
     reader: &Reader<'_>,
     nodes: u32,
     duration: Micros,
+    app: Option<&AppPlan>,
     faults: Vec<Spanned<RawFault>>,
 ) -> Result<Vec<Step>, ScenarioError> {
     let mut steps = Vec::new();
@@ -159,6 +172,9 @@ pub(super) fn steps(
         let fault = fault.into_inner();
         check_keys(reader, &fault)?;
         let action = action(reader, nodes, span, &fault)?;
+        if let Action::Request { request, .. } = action {
+            app::can_be_asked(reader, fault.what.span(), app, request)?;
+        }
         let Between { low: Time(at), high: Time(latest) } = *fault.at.get_ref();
         reader.ordered(fault.at.span(), at <= latest)?;
         if latest >= duration {
@@ -195,7 +211,7 @@ pub(super) fn steps(
 fn check_keys(reader: &Reader<'_>, fault: &RawFault) -> Result<(), ScenarioError> {
     let names = WORDS.iter().map(|(word, _)| *word);
     let word = choose(reader, "fault", &fault.what, names)?;
-    let given: [(&str, Option<Range<usize>>); 11] = [
+    let given: [(&str, Option<Range<usize>>); 12] = [
         ("for", fault.lasts.as_ref().map(Spanned::span)),
         ("node", fault.node.as_ref().map(Spanned::span)),
         ("clock", fault.clock.as_ref().map(Spanned::span)),
@@ -207,6 +223,7 @@ fn check_keys(reader: &Reader<'_>, fault: &RawFault) -> Result<(), ScenarioError
         ("bad", fault.bad.as_ref().map(Spanned::span)),
         ("from", fault.from.as_ref().or(fault.to.as_ref()).map(Spanned::span)),
         ("capacity", fault.capacity.as_ref().map(Spanned::span)),
+        ("units", fault.units.as_ref().map(Spanned::span)),
     ];
     for (key, span) in given {
         if let Some(span) = span
@@ -268,7 +285,14 @@ fn action(reader: &Reader<'_>, nodes: u32, span: Range<usize>, fault: &RawFault)
             Action::Capacity { who: who()?, capacity }
         }
         "yield" => Action::Yield(who()?),
-        _ => Action::Call(who()?), // the words were checked: this is "call"
+        "call" => Action::Call(who()?),
+        "snapshot" => Action::Request { who: who()?, request: Request::Snapshot },
+        "watch" => Action::Request { who: who()?, request: Request::Watch },
+        // The words were checked: this is "start".
+        _ => {
+            let Whole(units) = *fault.units.as_ref().ok_or_else(|| missing("units"))?.get_ref();
+            Action::Request { who: who()?, request: Request::Start { units: units as u32 } }
+        }
     })
 }
 
@@ -318,6 +342,7 @@ fn undo(action: &Action, number: u32) -> Action {
         | Action::BothWays
         | Action::Capacity { .. }
         | Action::Yield(_)
-        | Action::Call(_) => action.clone(),
+        | Action::Call(_)
+        | Action::Request { .. } => action.clone(),
     }
 }

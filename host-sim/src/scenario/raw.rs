@@ -26,6 +26,7 @@ pub(super) struct RawScenario {
     pub(super) capacity: RawCapacity,
     pub(super) timing: Option<Spanned<RawTiming>>,
     pub(super) locks: Option<Spanned<RawLocks>>,
+    pub(super) app: Option<Spanned<RawApp>>,
     pub(super) expect: Option<RawExpect>,
     #[serde(default)]
     pub(super) faults: Vec<Spanned<RawFault>>,
@@ -122,6 +123,17 @@ pub(super) struct RawFault {
     pub(super) from: Option<Spanned<Nodes>>,
     pub(super) to: Option<Spanned<Nodes>>,
     pub(super) capacity: Option<Spanned<Worth>>,
+    pub(super) units: Option<Spanned<Whole<1, 1_000_000>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawApp {
+    pub(super) kind: Spanned<String>,
+    pub(super) tokens: Option<Spanned<Whole<1, 1_000_000>>>,
+    pub(super) pause: Option<Spanned<Time>>,
+    pub(super) detection: Option<Spanned<String>>,
+    pub(super) overtaking: Option<Spanned<Share>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -158,6 +170,10 @@ pub(super) struct RawExpect {
     pub(super) lock_recovery: Option<Spanned<RawLimit>>,
     pub(super) grants: Option<Whole<0, 1_000_000>>,
     pub(super) locks: Option<Vec<Spanned<String>>>,
+    pub(super) snapshots: Option<Whole<0, 1_000_000>>,
+    pub(super) ends: Option<Whole<0, 1_000_000>>,
+    pub(super) end_known: Option<Spanned<RawLimit>>,
+    pub(super) clocks_apart: Option<Spanned<RawLimit>>,
 }
 
 #[derive(Deserialize)]
@@ -186,6 +202,7 @@ pub(super) fn keys() -> Vec<(&'static str, Vec<String>)> {
         ("timing", of::<RawTiming>()),
         ("faults", of::<RawFault>()),
         ("locks", of::<RawLocks>()),
+        ("app", of::<RawApp>()),
         ("expect", of::<RawExpect>()),
         ("a limit", of::<RawLimit>()),
     ]

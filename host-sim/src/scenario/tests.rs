@@ -140,6 +140,52 @@ fn what_is_wrong_with_locks_is_named() {
 }
 
 #[test]
+fn what_is_wrong_with_an_application_is_named() {
+    let asked = |kind: &str, word: &str| {
+        format!("[app]\nkind = \"{kind}\"\n[[faults]]\nat = \"1s\"\ndo = \"{word}\"\nnode = 1\n")
+    };
+    let cases = [
+        (
+            "[app]\nkind = \"token\"\n".to_owned(),
+            "test.toml:7: there is no application \"token\" here; the nearest is \"tokens\".",
+        ),
+        (
+            "[app]\nkind = \"clock\"\ntokens = 5\n".to_owned(),
+            "test.toml:8: the key \"tokens\" goes with the application \"tokens\".",
+        ),
+        (
+            "[app]\nkind = \"tokens\"\npause = \"0s\"\n".to_owned(),
+            "test.toml:8: a \"pause\" is from \"1ms\" to \"60s\".",
+        ),
+        (
+            "[app]\nkind = \"diffusing\"\ndetection = \"waves\"\n".to_owned(),
+            "test.toml:8: there is no detection \"waves\" here; the nearest is \"wave\".",
+        ),
+        (asked("clock", "snapshot"), "test.toml:10: this needs the application \"tokens\" or \"diffusing\"."),
+        (asked("tokens", "watch"), "test.toml:10: this needs the application \"diffusing\"."),
+        (asked("diffusing", "start"), "test.toml:8: the fault \"start\" needs the key \"units\"."),
+        (
+            "[[faults]]\nat = \"1s\"\ndo = \"snapshot\"\nnode = 1\n".to_owned(),
+            "test.toml:8: nobody can be asked for this: the table [app] is missing.",
+        ),
+        ("[locks]\n[app]\nkind = \"tokens\"\n".to_owned(), "test.toml:7: a run has locks or an application, not both."),
+    ];
+    for (fragment, expected) in cases {
+        assert_eq!(complaint(&fragment), expected);
+    }
+}
+
+#[test]
+fn another_detection_can_be_chosen_where_there_is_a_job() {
+    let job = with("[app]\nkind = \"diffusing\"\n").unwrap().with_detection("dijkstra-scholten").unwrap();
+    assert_eq!(job.choices, " --detection dijkstra-scholten");
+    let unknown = with("[app]\nkind = \"diffusing\"\n").unwrap().with_detection("waves").unwrap_err();
+    assert_eq!(unknown, "there is no detection \"waves\" here; the nearest is \"wave\"");
+    let none = with("[app]\nkind = \"tokens\"\n").unwrap().with_detection("wave").unwrap_err();
+    assert_eq!(none, "test.toml: there is no job whose end could be found: [app] is not \"diffusing\".");
+}
+
+#[test]
 fn another_lock_can_be_chosen_where_there_is_one() {
     let scenario = with("[locks]\n").unwrap();
     assert_eq!(scenario.locks.as_ref().map(|locks| locks.contenders.len()), Some(4));

@@ -33,8 +33,7 @@ enum Use {
 }
 
 /// Counts, and says what does not hold.
-pub(super) fn judge(nodes: &[NodeReport], now: Micros) -> (Count, Vec<Finding>) {
-    let mut findings = Vec::new();
+pub(super) fn judge(nodes: &[NodeReport], now: Micros, findings: &mut Vec<Finding>) -> Count {
     let mut find = |checker, text| findings.push(Finding { at: now, checker, text });
     let mut uses: BTreeMap<Fence, (u32, Use)> = BTreeMap::new();
     for node in nodes {
@@ -69,7 +68,7 @@ pub(super) fn judge(nodes: &[NodeReport], now: Micros) -> (Count, Vec<Finding>) 
             format!("{grants} grants, {cut_short} of them cut short, but the counter says {total}"),
         );
     }
-    (count, findings)
+    count
 }
 
 /// What became of each grant of a node.
@@ -94,7 +93,6 @@ fn uses_of(node: &NodeReport) -> BTreeMap<Fence, Use> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::swarm::{Entry, Kind};
     use firmware::report::Past;
     use protocol::NodeId;
     use protocol::clock::{Stamp, Term};
@@ -119,15 +117,10 @@ mod tests {
     }
 
     fn judged(said: &[&[String]]) -> (Count, Vec<&'static str>) {
-        let nodes: Vec<NodeReport> = said
-            .iter()
-            .zip(0..)
-            .map(|(lines, node)| NodeReport {
-                diary: lines.iter().map(|text| Entry { at: 0, own: 0, text: text.clone() }).collect(),
-                ..NodeReport::silent(node, Kind::Board)
-            })
-            .collect();
-        let (count, findings) = judge(&nodes, 7);
+        let nodes: Vec<NodeReport> =
+            said.iter().zip(0..).map(|(lines, node)| NodeReport::saying(node, lines.iter().zip([0; 99]))).collect();
+        let mut findings = Vec::new();
+        let count = judge(&nodes, 7, &mut findings);
         (count, findings.iter().map(|finding| finding.checker).collect())
     }
 

@@ -12,7 +12,9 @@
 //! emulator. A board that is held with its clock running for longer than its watchdog's patience is reset by it, as a
 //! real one would be.
 
+mod bank;
 mod child;
+mod clock;
 mod count;
 mod device;
 mod emulator;
@@ -20,6 +22,7 @@ mod envelope;
 mod group;
 mod hub;
 mod image;
+mod job;
 mod mail;
 mod own_time;
 mod qmp;
@@ -32,18 +35,21 @@ mod station;
 mod stopwatch;
 mod tale;
 
+pub use bank::{Bank, End, Picture};
+pub use clock::Clock;
 pub use count::Count;
 pub use device::Kind;
 pub use envelope::wrap;
 pub use group::{Group, key_bytes};
 pub use image::Image;
+pub use job::{Job, Jobs};
 pub use rack::Rack;
 pub use report::{NodeReport, Report};
 pub use run::{Options, run};
 pub use slot::Entry;
 pub use station::Station;
 pub use stopwatch::Stopwatch;
-pub use tale::{NODES_MAX, check, default_scenario, lock_scenario};
+pub use tale::{NODES_MAX, app_scenario, check, default_scenario, lock_scenario};
 
 use std::fmt;
 

@@ -1,12 +1,16 @@
 //! What came of a swarm.
 
+use super::bank::{self, Bank};
+use super::clock::{self, Clock};
 use super::count::{self, Count};
 use super::device::Kind;
+use super::job::{self, Jobs};
 use super::own_time;
 use super::rack::Rack;
 use super::run::Options;
 use super::slot::Entry;
 use super::station::Station;
+use crate::boards::App;
 use crate::campaign::Violation;
 use crate::checker::{self, Finding, Settled};
 use crate::measure::Measure;
@@ -39,6 +43,15 @@ pub struct Report {
     /// What came of the lock that the boards contended for, if they did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count>,
+    /// What came of the snapshots, if the boards are a bank.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank: Option<Bank>,
+    /// What came of the jobs, if the boards had any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<Jobs>,
+    /// What came of the shared clock, if the boards show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
     /// What did not hold.
     pub violations: Vec<Violation>,
     /// The nodes, by number.
@@ -77,12 +90,13 @@ pub struct NodeReport {
 }
 
 impl NodeReport {
-    /// A node that has said nothing.
+    /// A board that has said these lines, each when it reached us.
     #[cfg(test)]
-    pub(super) const fn silent(node: u32, runs_on: Kind) -> Self {
+    pub(super) fn saying<'a>(node: u32, lines: impl IntoIterator<Item = (&'a String, Micros)>) -> Self {
+        let diary = lines.into_iter().map(|(text, at)| Entry { at, own: at, text: text.clone() }).collect();
         Self {
             node,
-            runs_on,
+            runs_on: Kind::Board,
             up: true,
             capacity: None,
             leader: None,
@@ -91,7 +105,7 @@ impl NodeReport {
             past: None,
             records: None,
             status: None,
-            diary: Vec::new(),
+            diary,
         }
     }
 }
@@ -128,8 +142,15 @@ pub(super) fn report(
         text: finding.text,
         command: options.replay.clone(),
     };
-    let counted = options.contends.then(|| count::judge(&nodes, world.now()));
-    let (count, miscounts) = counted.map_or_else(Default::default, |(count, findings)| (Some(count), findings));
+    let (mut count, mut bank, mut jobs, mut clock, mut found) = (None, None, None, None, Vec::new());
+    let first_crash = crashes.iter().map(|&(at, _)| at).min().unwrap_or(Micros::MAX);
+    match options.app {
+        App::Counter => count = Some(count::judge(&nodes, world.now(), &mut found)),
+        App::Tokens => bank = Some(bank::judge(&nodes, first_crash, world.now(), &mut found)),
+        App::Diffusing => jobs = Some(job::judge(&nodes, first_crash, world.now(), &mut found)),
+        App::Clock => clock = Some(clock::judge(&nodes, world.now(), &mut found)),
+        App::None => {}
+    }
     Report {
         scenario: scenario.name.clone(),
         seed: world.seed(),
@@ -139,7 +160,10 @@ pub(super) fn report(
         leader_is_best: checker::best_leads(&settled),
         measures: values.into_iter().map(|(name, values)| (name, Measure::of(values))).collect(),
         count,
-        violations: findings.iter().cloned().chain(resets).chain(miscounts).map(violation).collect(),
+        bank,
+        jobs,
+        clock,
+        violations: findings.iter().cloned().chain(resets).chain(found).map(violation).collect(),
         nodes,
     }
 }

@@ -5,6 +5,7 @@ use super::rack::Rack;
 use super::report::{Report, report};
 use super::station::{Station, lend};
 use super::{Group, Image, SwarmError, tale};
+use crate::boards::App;
 use crate::checker::{Checkers, Settled};
 use crate::queue::Micros;
 use crate::random::{Stream, derive};
@@ -31,8 +32,8 @@ pub struct Options {
     pub desktops: u32,
     /// Bits of the boards' config pages that are set besides what the scenario says.
     pub board_options: u32,
-    /// Whether the boards contend for a lock, and count under it.
-    pub contends: bool,
+    /// What stands on top of the boards' nodes.
+    pub app: App,
     /// The command that runs the same again, for those who find something wrong.
     pub replay: String,
 }

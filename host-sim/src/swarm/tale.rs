@@ -1,6 +1,7 @@
 //! The scenarios a swarm can run: any that boards can, and one of its own.
 
 use super::SwarmError;
+use crate::boards::App;
 use crate::peer;
 use crate::scenario::{Action, CapacityPlan, Scenario};
 use protocol::Timing;
@@ -11,6 +12,9 @@ pub const NODES_MAX: u32 = 32;
 
 /// Fewer boards than these are not worth cutting in two: with the leader gone, at most one would be left on each side.
 const CUT_NODES_MIN: u32 = 4;
+
+/// Of fewer boards no majority is left when one loses its power.
+const MAJORITY_NODES_MIN: u32 = 3;
 
 /// The story told where no other is asked for: boards start and elect the best, it fails and the next takes over, the
 /// network is cut in two and joined again.
@@ -85,6 +89,47 @@ pub fn lock_scenario(nodes: u32) -> Scenario {
     Scenario::parse("swarm-locks", &text).expect("the story is a scenario")
 }
 
+/// The story told where boards run an application: they elect a leader and go on. Then, if there are enough boards, it loses
+/// its power, for good: a bank loses its tokens, and a clock must be carried on by the next leader. A job would lose work, and
+/// nobody could tell whether it is over, so there it does not.
+///
+/// # Panics
+/// Never: the text below is a scenario.
+#[must_use]
+pub fn app_scenario(app: App, nodes: u32) -> Scenario {
+    // Where frames take their time, a snapshot finds tokens on their way.
+    let (duration, delay, crash) = match app {
+        App::Tokens => (30, 40, Some(17)),
+        App::Clock => (40, 10, Some(24)),
+        App::None | App::Counter | App::Diffusing => (26, 10, None),
+    };
+    let fault = crash
+        .filter(|_| nodes >= MAJORITY_NODES_MIN)
+        .map_or_else(String::new, |at| format!("[[faults]]\nat = \"{at}s\"\ndo = \"crash\"\nnode = \"leader\""));
+    let name = app.name();
+    let text = format!(
+        r#"
+            name = "swarm-{name}"
+            about = "Boards run an application: {name}."
+            nodes = {nodes}
+            duration = "{duration}s"
+            calm = "10s"
+            election = "bully"
+            mode = "quorum"
+
+            [topology]
+            shape = "complete"
+
+            [medium]
+            kind = "lan"
+            delay = ["1ms", "{delay}ms"]
+
+            {fault}
+        "#
+    );
+    Scenario::parse("swarm-app", &text).expect("the story is a scenario")
+}
+
 /// Refuses a scenario that boards cannot run, in one sentence.
 ///
 /// # Errors
@@ -107,6 +152,9 @@ pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
     if scenario.locks.is_some() {
         return refuse("boards contend for a lock by themselves, where they are given one: leave [locks] out");
     }
+    if scenario.app.is_some() {
+        return refuse("boards run an application where they are built with one: leave [app] out");
+    }
     if scenario.drift_ppm > 0 {
         return refuse("the clocks of emulated boards do not drift");
     }
@@ -117,6 +165,11 @@ pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
             }
             Action::Yield(_) | Action::Call(_) => {
                 return refuse("nobody can ask a board for an election or a hand-over");
+            }
+            Action::Request { .. } => {
+                return refuse(
+                    "boards are asked for a snapshot or a job by themselves, where they have an application",
+                );
             }
             Action::Crash(_)
             | Action::Restart { .. }
@@ -151,6 +204,9 @@ mod tests {
     fn the_story_can_be_told_with_any_number_of_boards() {
         for nodes in 1..=NODES_MAX {
             assert!(check(&lock_scenario(nodes)).is_ok());
+            for app in [App::Tokens, App::Diffusing, App::Clock] {
+                assert!(check(&app_scenario(app, nodes)).is_ok());
+            }
             let scenario = default_scenario(nodes);
             assert!(check(&scenario).is_ok());
             let outcome = crate::run::run::<crate::Peer>(&scenario, 1, &mut ());

@@ -101,6 +101,9 @@ impl<M: Machine> World<M> {
             Action::Yield(who) => {
                 self.each(&who, number, up, |world, place| world.command(place, Command::Yield, observer));
             }
+            Action::Request { who, request } => {
+                self.each(&who, number, up, |world, place| world.request(place, request, observer));
+            }
             Action::Call(who) => {
                 self.each(&who, number, up, |world, place| world.command(place, Command::Call, observer));
             }

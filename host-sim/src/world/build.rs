@@ -2,6 +2,7 @@
 
 use super::World;
 use super::seat::{Life, NEVER, Seat};
+use crate::app::Ledger;
 use crate::clock::Clock;
 use crate::contest::Contest;
 use crate::fault::Faults;
@@ -11,7 +12,7 @@ use crate::mobility::Walkers;
 use crate::network::{Carrier, Ether, Lan, Radio, Tally};
 use crate::queue::{Kind, Micros, Queue};
 use crate::random::{Chance, Random, Stream, derive};
-use crate::scenario::{CapacityRule, Medium, Scenario, Step};
+use crate::scenario::{AppPlan, CapacityRule, Medium, Scenario, Step};
 use crate::topology::{Links, OneWay, Point, Shape, along_the_curve, place};
 use crate::trace::TraceHash;
 use protocol::capacity::Capacity;
@@ -58,6 +59,7 @@ impl<M: Machine> World<M> {
             lives: vec![Life::Down; nodes as usize],
             seats: seats(scenario, seed, &names),
             walkers: scenario.mobility.map(|plan| Walkers::new(plan, &points, seed)),
+            ledger: Ledger::default(),
             contest: scenario.locks.as_ref().map(|plan| Contest::new(plan, seed, &names)),
             names,
             places,
@@ -95,6 +97,9 @@ impl<M: Machine> World<M> {
         }
         for (index, step) in (0..).zip(&scenario.faults) {
             ether.queue.push(step.at, Kind::Fault, index, 0);
+        }
+        if scenario.app.as_ref().is_some_and(AppPlan::has_clock) {
+            ether.queue.push(super::actors::COMPARED_EVERY, Kind::Compare, 0, 0);
         }
         if let Some(plan) = &scenario.mobility {
             ether.queue.push(plan.tick, Kind::Move, 0, 0);

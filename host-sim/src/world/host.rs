@@ -53,6 +53,7 @@ impl<M: Machine> World<M> {
         seat.wake_at = NEVER;
         seat.belief = None;
         self.end_contest(place);
+        self.ledger.stop(self.names[place as usize]);
         self.silence(place);
         self.disturb();
         self.tell(place, What::Crash, observer);
@@ -224,6 +225,7 @@ impl<M: Machine> World<M> {
             News::Leaderless => (None, What::Leaderless),
             News::Halted(why) => (None, What::Halted { why }),
             News::Lock(notice) => return self.told(place, notice, observer),
+            News::App(doing) => return self.did(place, doing, observer),
         };
         self.seats[place as usize].belief = belief;
         self.tell(place, what, observer);

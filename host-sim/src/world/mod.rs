@@ -3,6 +3,7 @@
 //! One call of [`World::step`] is one event. The same scenario and seed give the same events, to the last bit.
 
 mod act;
+mod actors;
 mod air;
 mod build;
 mod host;
@@ -13,6 +14,7 @@ mod tests;
 
 pub use seat::Life;
 
+use crate::app::Ledger;
 use crate::contest::Contest;
 use crate::frames::ROOM;
 use crate::machine::Machine;
@@ -44,6 +46,8 @@ pub struct World<M: Machine> {
     walkers: Option<Walkers>,
     /// What applications do with locks, where there are any.
     contest: Option<Contest>,
+    /// What applications have said to each other and not heard yet.
+    ledger: Ledger,
     hash: TraceHash,
     fault_random: Random,
     noise_random: Random,
@@ -108,6 +112,7 @@ impl<M: Machine> World<M> {
             Kind::Measure => self.measure_again(target, observer),
             Kind::Turn => self.turn(event, observer),
             Kind::Write => self.write_arrives(event, observer),
+            Kind::Compare => self.compare_clocks(observer),
         }
     }
 

@@ -171,7 +171,7 @@ impl Machine for RadioBoard {
                 page,
                 election: Wireless::new(),
                 mutex: protocol::mutex::NoMutex,
-                upper: protocol::upper::Nothing,
+                upper: || protocol::upper::Nothing,
                 entropy: 0,
             };
             let mut port = Port(&lines);

@@ -1,7 +1,7 @@
 //! What the tests need to run a swarm and to look at what came of it.
 
 use firmware::report::{Past, Report as Line};
-use host_sim::boards::Parts;
+use host_sim::boards::{App, Parts};
 use host_sim::machine::Machine;
 use host_sim::swarm::{self, Entry, Image, NodeReport, Options, Rack, Report, setup};
 use host_sim::{Member, Peer, Scenario, World};
@@ -81,14 +81,23 @@ pub(crate) fn run_with(
 
 /// Runs a scenario on boards that contend for a lock; `None` where there are none.
 pub(crate) fn run_contending(scenario: &Scenario, mutex: &str) -> Option<Report> {
-    let parts = Parts { election: scenario.election.clone(), mutex: mutex.to_owned(), app: Parts::COUNTER };
-    let options = Options { contends: true, ..options(image_with(&parts)?) };
+    run_parts(scenario, Parts { mutex: mutex.to_owned(), app: App::Counter, ..Parts::default() })
+}
+
+/// Runs a scenario on boards with an application; `None` where there are none.
+pub(crate) fn run_app(scenario: &Scenario, app: App) -> Option<Report> {
+    run_parts(scenario, Parts { app, ..Parts::default() })
+}
+
+fn run_parts(scenario: &Scenario, parts: Parts) -> Option<Report> {
+    let parts = Parts { election: scenario.election.clone(), ..parts };
+    let options = Options { app: parts.app, ..options(image_with(&parts)?) };
     Some(run_image(scenario, &options, |_, _| {}))
 }
 
 fn options(image: Image) -> Options {
     let replay = "cargo test".to_owned();
-    Options { image, desktop: conclave(), desktops: 0, board_options: 0, contends: false, replay }
+    Options { image, desktop: conclave(), desktops: 0, board_options: 0, app: App::None, replay }
 }
 
 fn run_image(scenario: &Scenario, options: &Options, meanwhile: impl FnMut(u64, &Rack)) -> Report {

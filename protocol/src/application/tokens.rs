@@ -45,6 +45,12 @@ impl wire::Message for Give {
     }
 }
 
+/// How many tokens there are in a state or a message as a snapshot has recorded it; `None` where it is of something else.
+#[must_use]
+pub fn amount(recorded: &[u8]) -> Option<u32> {
+    wire::decode(recorded)
+}
+
 /// When the next gift is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Next {

@@ -39,6 +39,35 @@ pub enum Why {
     Incomplete,
 }
 
+impl Why {
+    /// Every reason there is.
+    pub const ALL: [Self; 8] = [
+        Self::Down,
+        Self::Restarted,
+        Self::View,
+        Self::Busy,
+        Self::Unsettled,
+        Self::Overflow,
+        Self::Late,
+        Self::Incomplete,
+    ];
+
+    /// It in a few words, for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Down => "a member could not be reached",
+            Self::Restarted => "a member started anew",
+            Self::View => "members came or went, or do not agree on who counts",
+            Self::Busy => "a member takes part in as many as it can",
+            Self::Unsettled => "a member's application could not be recorded then",
+            Self::Overflow => "more was on its way to a member than it has room to record",
+            Self::Late => "it took too long",
+            Self::Incomplete => "not all that was recorded arrived",
+        }
+    }
+}
+
 /// A piece of what a member recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -9,9 +9,11 @@ use crate::algorithm::{Algorithm, Context, Outbox};
 use crate::group::{NodeId, NodeSet};
 use crate::wire;
 
+mod any;
 pub mod dijkstra_scholten;
 pub mod wave;
 
+pub use any::{AnyDetection, AnyMessage};
 pub use dijkstra_scholten::DijkstraScholten;
 pub use wave::Wave;
 

@@ -30,7 +30,8 @@
 //! `Continue` makes the initiator ask again after a pause; a busy node asks nobody, and answers at once. A query names who
 //! was asked already, which saves most of the second queries. Messages in transit are counted per pair of members and boot,
 //! and summed as digests of 64 bits: a surplus of one pair, after a restart, must not hide what another pair lacks. A member
-//! that is down makes every answer `Continue`: nobody knows whether it works.
+//! that is down makes every answer `Continue`, whether it counts in the view or not: nobody knows whether it works. So a job
+//! is never said to be over while a member stays away.
 
 use super::{Activity, Command, Detection, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
@@ -112,11 +113,17 @@ impl<const N: usize> Wave<N> {
         self.waves
     }
 
+    /// How many waves this node has sent since it started.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Whether nothing here speaks against the end of the job.
     fn is_quiet(&self, cx: &Context<'_>, members: NodeSet) -> bool {
         let me = cx.roster.set_of(cx.me);
         !self.activity.busy
-            && members == cx.view
+            && members == cx.roster.all()
             && members.meets(me)
             && members.without(me).without(cx.up).is_empty()
             && !self.unmended.meets(members.without(me))
@@ -124,7 +131,7 @@ impl<const N: usize> Wave<N> {
 
     /// Begins a wave, or waits on.
     fn ask(&mut self, cx: &Context<'_>, pause: Span) {
-        let members = cx.view;
+        let members = cx.roster.all();
         if !self.is_quiet(cx, members) {
             self.rest(cx, pause);
             return;
@@ -216,14 +223,9 @@ impl<const N: usize> Wave<N> {
 
     /// Answers the waves of which all answers are here.
     fn conclude(&mut self, cx: &Context<'_>, out: &mut Out) {
-        for at in 0..self.visits.len() {
-            let Some(&visit) = self.visits.get(at) else { continue };
-            if visit.over || !visit.waiting.is_empty() {
-                continue;
-            }
-            if let Some(visit) = self.visits.get_mut(at) {
-                visit.over = true;
-            }
+        while let Some(visit) = self.visits.iter_mut().find(|visit| !visit.over && visit.waiting.is_empty()) {
+            visit.over = true;
+            let visit = *visit;
             let done = visit.done && self.is_quiet(cx, visit.members);
             if visit.id.initiator == cx.me {
                 self.judge(cx, &visit, done, out);
@@ -257,6 +259,15 @@ impl<const N: usize> Wave<N> {
         }
     }
 
+    /// These do not answer what they were asked.
+    fn miss(&mut self, set: NodeSet) {
+        for visit in self.visits.iter_mut().filter(|visit| visit.waiting.meets(set)) {
+            visit.unasked = visit.unasked.without(set);
+            visit.waiting = visit.waiting.without(set);
+            visit.done = false;
+        }
+    }
+
     fn hear(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         let sender = cx.roster.set_of(from);
         match message {
@@ -275,6 +286,7 @@ impl<const N: usize> Wave<N> {
             }
             Message::Mend { boot, count } => {
                 self.channels.mend(cx.roster.slot_of(from), boot, count);
+                self.miss(sender); // an answer may have been among what was lost
             }
         }
     }
@@ -298,9 +310,14 @@ impl<const N: usize> Algorithm for Wave<N> {
                     self.watch = Watch::Pause { next: cx.now, pause: cx.timing.probe };
                 }
             }
-            Input::Fact(Fact::PeerUp(set) | Fact::PeerDown(set) | Fact::PeerReset(set)) => {
+            Input::Fact(Fact::PeerUp(set)) => {
                 self.unmended = self.unmended.with(set);
                 self.spoil();
+            }
+            Input::Fact(Fact::PeerDown(set) | Fact::PeerReset(set)) => {
+                self.unmended = self.unmended.with(set);
+                self.spoil();
+                self.miss(set);
             }
             Input::Fact(Fact::View) => self.spoil(),
             Input::Fact(Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) | Input::Timeout => {} // what is due is due

@@ -5,7 +5,7 @@ use firmware::contend::{Contender, LOCK, Want};
 use firmware::drive::Asked;
 use firmware::page::Page;
 use firmware::report::LockReport;
-use protocol::counter::{self, Command};
+use protocol::counter::{self, Command, Counter};
 use protocol::mutex::Notice;
 
 /// What the board does of its own accord.
@@ -22,7 +22,7 @@ impl Conduct {
         self.0.hear(now(), notice);
     }
 
-    pub(crate) fn tell_upper(&mut self, notice: &counter::Notice) {
+    pub(crate) fn tell_upper(&mut self, notice: &counter::Notice, _: &Counter) {
         let (report, fence) = match *notice {
             counter::Notice::Counted { fence, total } => (LockReport::Counted { lock: LOCK, fence, total }, fence),
             counter::Notice::Outdated { fence } => (LockReport::Outdated { lock: LOCK, fence }, fence),

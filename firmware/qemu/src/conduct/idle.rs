@@ -21,7 +21,7 @@ impl Conduct {
         firmware::report::LockReport::of(notice).log();
     }
 
-    pub(crate) const fn tell_upper(&mut self, notice: &<Upper as protocol::Algorithm>::Notice) {
+    pub(crate) const fn tell_upper(&mut self, notice: &<Upper as protocol::Algorithm>::Notice, _: &Upper) {
         match *notice {}
     }
 

@@ -19,7 +19,6 @@ mod summary;
 mod tale;
 
 use clap::Args;
-use host_sim::map::Ink;
 use screen::Screen;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -64,7 +63,7 @@ pub(crate) fn run(args: &DemoArgs) -> ExitCode {
     };
     let played = tale.scenes.iter().zip(tale.pauses(args.speed)).try_for_each(|(scene, pause)| {
         let (width, height) = Screen::size();
-        screen.show(&frame::draw(&tale, scene, (width, height), ink()), colours)?;
+        screen.show(&frame::draw(&tale, scene, (width, height), super::ink()), colours)?;
         screen.wait(pause)
     });
     drop(screen);
@@ -79,16 +78,4 @@ fn print(text: &str) -> ExitCode {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     ExitCode::SUCCESS
-}
-
-/// What this terminal can show.
-fn ink() -> Ink {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let terminal = set("TERM").unwrap_or_default();
-    // Where nothing says which letters there are, terminals of today know all of them; multiplexers do not say so.
-    let fine = match ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set) {
-        Some(locale) => locale.to_lowercase().replace('-', "").contains("utf8"),
-        None => !["screen", "tmux"].iter().any(|name| terminal.starts_with(name)),
-    };
-    if fine && terminal != "linux" { Ink::Fine } else { Ink::Ascii }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// What became of the locks of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Usage {
+pub(super) struct LockUsage {
     /// Who asked, for which lock and when.
     asked: BTreeMap<(u32, u8), Micros>,
     /// Who holds which lock, as it was told.
@@ -20,9 +20,9 @@ pub struct Usage {
     refused: u64,
 }
 
-impl Usage {
+impl LockUsage {
     /// What was measured: names and values.
-    pub fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub(super) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = [("grants", self.grants), ("writes", self.accepted), ("writes_refused", self.refused)];
         self.samples.iter().copied().chain(counts.into_iter().filter(|_| self.used))
     }
@@ -60,7 +60,7 @@ impl Usage {
     }
 }
 
-impl Observer for Usage {
+impl Observer for LockUsage {
     fn see(&mut self, event: &TraceEvent) {
         match (event.what, event.node) {
             (What::Lock { lock, deed }, Some(node)) => self.lock(event.at, node, lock, deed),
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn waits_and_recoveries_are_measured_from_when_somebody_asked() {
-        let mut usage = Usage::default();
+        let mut usage = LockUsage::default();
         let acquired = Deed::Acquired { fence: Fence::ZERO };
         let asks = Deed::Asks { trying: false };
         let of = |node, deed| (node, What::Lock { lock: 0, deed });
@@ -110,6 +110,6 @@ mod tests {
 
     #[test]
     fn a_run_without_locks_has_nothing_to_measure() {
-        assert_eq!(Usage::default().samples().count(), 0);
+        assert_eq!(LockUsage::default().samples().count(), 0);
     }
 }

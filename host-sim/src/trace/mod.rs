@@ -2,10 +2,16 @@
 //!
 //! Every event goes into the hash, whether somebody looks at it or not: two runs with the same hash did the same.
 
+mod act;
+mod deed;
+mod hash;
+
+pub use act::Act;
+pub use deed::Deed;
+pub use hash::TraceHash;
+
 use crate::queue::Micros;
-use crate::random::mix;
 use protocol::clock::Term;
-use protocol::mutex::Fence;
 use serde::{Serialize, Serializer};
 
 /// Something that happened.
@@ -127,63 +133,18 @@ pub enum What {
         #[serde(flatten)]
         deed: Deed,
     },
-}
-
-/// What a node does about a lock, or is told of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "deed", rename_all = "kebab-case")]
-pub enum Deed {
-    /// The application asks for it.
-    Asks {
-        /// Whether it would rather be refused than wait.
-        trying: bool,
+    /// The application did something, or what watches it.
+    App {
+        /// What.
+        #[serde(flatten)]
+        act: Act,
     },
-    /// The application asks for a longer hold.
-    Renews,
-    /// The application gives it back.
-    Releases,
-    /// The application wants it no more.
-    Cancels,
-    /// Others come first.
-    Waits {
-        /// How many.
-        ahead: u8,
-    },
-    /// It is granted.
-    Acquired {
-        /// Under which fence.
-        #[serde(serialize_with = "term_and_count")]
-        fence: Fence,
-    },
-    /// A longer hold is granted.
-    Renewed {
-        /// Under which fence it is held.
-        #[serde(serialize_with = "term_and_count")]
-        fence: Fence,
-    },
-    /// The node holds it, and so does another at this very moment.
-    Shared {
-        /// Which.
-        other: u32,
-    },
-    /// Its hold will end soon.
-    Expiring,
-    /// Its hold has ended.
-    Lost,
-    /// It is given back.
-    Released,
-    /// It is not granted, and not waited for.
-    Refused {
-        /// Why.
-        why: &'static str,
-    },
-    /// A write of the node reaches the thing that the lock protects.
-    Wrote {
-        /// Under which fence.
-        #[serde(serialize_with = "term_and_count")]
-        fence: Fence,
-        /// Whether it was let through.
-        accepted: bool,
+    /// The shared clocks of all nodes were compared.
+    Clocks {
+        /// How many have been set.
+        set: u32,
+        /// How many microseconds lie between the first and the last of them.
+        apart: u64,
     },
 }
 
@@ -212,11 +173,6 @@ fn number_and_node<S: Serializer>(term: &Term, serializer: S) -> Result<S::Ok, S
     serializer.collect_str(&format_args!("{}.{}", term.number, term.by.0))
 }
 
-fn term_and_count<S: Serializer>(fence: &Fence, serializer: S) -> Result<S::Ok, S::Error> {
-    let Fence { term, count } = fence;
-    serializer.collect_str(&format_args!("{}.{}:{}", term.number, term.by.0, count.0))
-}
-
 /// Who watches a run.
 pub trait Observer {
     /// Something happened.
@@ -236,100 +192,13 @@ impl<F: FnMut(&TraceEvent)> Observer for F {
     }
 }
 
-/// The hash of all that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceHash(u64);
-
-impl Default for TraceHash {
-    fn default() -> Self {
-        Self(0x243F_6A88_85A3_08D3)
-    }
-}
-
-impl TraceHash {
-    /// Takes in one word.
-    pub fn word(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    }
-
-    /// Takes in an event.
-    pub fn event(&mut self, event: &TraceEvent) {
-        let (tag, a, b) = digest(&event.what);
-        self.word(event.at);
-        self.word(event.node.map_or(u64::MAX, u64::from) << 8 | tag);
-        self.word(a);
-        self.word(b);
-    }
-
-    /// The hash so far.
-    #[must_use]
-    pub fn value(self) -> u64 {
-        mix(self.0)
-    }
-}
-
-/// An event's kind and all it says, in three words.
-fn digest(what: &What) -> (u64, u64, u64) {
-    let words = |term: &Term| u64::from(term.number) << 32 | u64::from(term.by.0);
-    match what {
-        What::Boot { blank } => (0, u64::from(*blank), 0),
-        What::Crash => (1, 0, 0),
-        What::Pause => (2, 0, 0),
-        What::Resume => (3, 0, 0),
-        What::Capacity { capacity } => (4, capacity.map_or(u64::MAX, u64::from), 0),
-        What::Asked { command } => (5, word_of(command), 0),
-        What::Stored { incarnation, term } => (6, u64::from(*incarnation), u64::from(*term)),
-        What::Sent { kind, bytes } => (7, word_of(kind), u64::from(*bytes)),
-        What::Unsent { kind, why } => (8, word_of(kind), *why as u64),
-        What::Heard { from, kind, quality } => (9, word_of(kind), u64::from(*from) << 8 | u64::from(*quality)),
-        What::Missed { from, why } => (10, u64::from(*from), *why as u64),
-        What::Leads { term } => (11, words(term), 0),
-        What::Follows { leader, term } => (12, words(term), u64::from(*leader)),
-        What::Leaderless => (13, 0, 0),
-        What::Rival { other } => (19, u64::from(*other), 0),
-        What::Halted { why } => (14, word_of(why), 0),
-        What::Partition => (15, 0, 0),
-        What::Heal => (16, 0, 0),
-        What::Weather { fault } => (17, word_of(fault), 0),
-        What::Moved => (18, 0, 0),
-        What::Lock { lock, deed } => {
-            let (tag, a, b) = deed_digest(deed);
-            (20 + tag, a, b << 8 | u64::from(*lock))
-        }
-    }
-}
-
-/// The same of what is done about a lock; the second word has room for another byte.
-fn deed_digest(deed: &Deed) -> (u64, u64, u64) {
-    let word =
-        |fence: &Fence| mix(fence.count.0 ^ mix(u64::from(fence.term.number) << 32 | u64::from(fence.term.by.0)));
-    match deed {
-        Deed::Asks { trying } => (0, u64::from(*trying), 0),
-        Deed::Renews => (1, 0, 0),
-        Deed::Releases => (2, 0, 0),
-        Deed::Cancels => (3, 0, 0),
-        Deed::Waits { ahead } => (4, u64::from(*ahead), 0),
-        Deed::Acquired { fence } => (5, word(fence), 0),
-        Deed::Renewed { fence } => (6, word(fence), 0),
-        Deed::Shared { other } => (7, u64::from(*other), 0),
-        Deed::Expiring => (8, 0, 0),
-        Deed::Lost => (9, 0, 0),
-        Deed::Released => (10, 0, 0),
-        Deed::Refused { why } => (11, word_of(why), 0),
-        Deed::Wrote { fence, accepted } => (12, word(fence), u64::from(*accepted)),
-    }
-}
-
-/// The first eight letters of a word: enough to tell the words of a trace apart.
-fn word_of(word: &str) -> u64 {
-    word.bytes().take(8).fold(0, |sum, byte| sum << 8 | u64::from(byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use protocol::NodeId;
     use protocol::clock::Stamp;
+    use protocol::mutex::Fence;
+    use protocol::snapshot;
 
     const TERM: Term = Term { number: 3, by: NodeId(9) };
 
@@ -355,6 +224,16 @@ mod tests {
         let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(4), what }).unwrap();
         let expected =
             r#"{"at":1500,"node":4,"event":"lock","lock":1,"deed":"wrote","fence":"3.9:7","accepted":false}"#;
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn what_an_application_does_is_one_line_too() {
+        let snapshot = snapshot::Id { initiator: NodeId(2), incarnation: 1, number: 7 };
+        let what = What::App { act: Act::Channel { snapshot, from: 0, to: 4, amount: 30 } };
+        let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(2), what }).unwrap();
+        let expected =
+            r#"{"at":1500,"node":2,"event":"app","act":"channel","snapshot":"2.1.7","from":0,"to":4,"amount":30}"#;
         assert_eq!(line, expected);
     }
 
