@@ -15,17 +15,22 @@
 //!
 //! The central lock and the lock of Lamport are safe only where the link keeps its promise of order.
 
+#[path = "explore/bounds.rs"]
+mod bounds;
 #[path = "explore/cast.rs"]
 mod cast;
 #[path = "explore/fingerprint.rs"]
 mod fingerprint;
 #[path = "explore/locks.rs"]
 mod locks;
+#[path = "explore/numbered.rs"]
+mod numbered;
 #[path = "explore/toys.rs"]
 mod toys;
 
+use bounds::{Bounds, Post, TWO};
 use cast::Explored;
-use locks::{Bounds, Broken, Explorer, Figures, Post, TWO};
+use locks::{Broken, Explorer, Figures};
 use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, TokenRing, Voting};
 use toys::{Manner, Toy};
 

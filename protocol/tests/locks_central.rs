@@ -1,15 +1,20 @@
 //! The central lock on whole nodes: the textbooks' example and figures, and what they leave open.
 
 mod common;
+#[path = "common/council.rs"]
+mod council;
 
 use common::locks::{DOOR, LEASE, Locks};
 use common::{HOP, line, lossy};
+use council::{Council, door};
+use protocol::algorithm::Fact;
+use protocol::clock::Term;
 use protocol::config::granted;
 use protocol::election;
 use protocol::mutex::{Central, Command, LockId, Notice, Refusal};
 use protocol::node::Input;
 use protocol::wire::Kind;
-use protocol::{Span, Timing};
+use protocol::{NodeId, Span, Timing};
 
 fn group(count: usize) -> Locks<Central> {
     Locks::new(count, Kind::Central, Central::default())
@@ -345,4 +350,42 @@ fn mc3_over_several_hops_it_takes_no_more_letters_only_longer() {
     locks.release(2, DOOR);
     locks.run(millis(200));
     assert_eq!(locks.letters(), 3 + 4);
+}
+
+#[test]
+fn one_that_waits_for_several_locks_asks_again_for_each_though_the_server_answers_it_all_the_time() {
+    let [gate, hall] = ["gate", "hall"].map(LockId::from_name);
+    for wanted in [&[door()][..], &[door(), gate]] {
+        let mut council = Council::<Central>::new(&[1, 2, 3]);
+        let leader = Fact::Leader { leader: NodeId(3), term: Term { number: 1, by: NodeId(3) } };
+        for name in [3, 1, 2] {
+            council.fact(name, |_| leader, &[]);
+            council.deliver_all();
+        }
+        let put = |council: &mut Council<Central>, name, command| {
+            council.command(name, command);
+            council.deliver_all();
+        };
+        for &lock in wanted {
+            put(&mut council, 2, Command::Acquire { lock, lease: LEASE });
+            put(&mut council, 1, Command::Acquire { lock, lease: LEASE });
+        }
+        // The server takes 1 to be down for a moment, of which 1 hears nothing, and has forgotten that it waits.
+        council.fact(3, Fact::PeerDown, &[1]);
+        council.fact(3, Fact::PeerUp, &[1]);
+        for &lock in wanted {
+            put(&mut council, 2, Command::Release { lock });
+        }
+        let step = Timing::RADIO.lease().share(1, 4);
+        for _ in 0..6 {
+            put(&mut council, 1, Command::Acquire { lock: hall, lease: LEASE });
+            assert!(council.holds(1, hall), "the server serves it");
+            put(&mut council, 1, Command::Release { lock: hall });
+            council.pass(step);
+            council.deliver_all();
+        }
+        for &lock in wanted {
+            assert!(council.holds(1, lock), "{} wanted: {:?}", wanted.len(), council.notices(1));
+        }
+    }
 }

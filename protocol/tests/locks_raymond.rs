@@ -1,13 +1,20 @@
 //! The tree lock of Raymond on whole nodes: what it costs on known trees, and what becomes of lost tokens.
 
 mod common;
+#[path = "common/council.rs"]
+mod council;
 
 use common::line;
 use common::locks::{DOOR, Locks};
 use common::tokens;
-use protocol::Span;
-use protocol::mutex::{Notice, Raymond, Refusal};
+use council::{Council, door};
+use protocol::algorithm::Fact;
+use protocol::clock::Term;
+use protocol::config::granted;
+use protocol::mutex::keeper::{Generation, Word};
+use protocol::mutex::{Notice, Raymond, Refusal, raymond};
 use protocol::wire::Kind;
+use protocol::{NodeId, Span, Timing};
 
 fn tree(count: usize) -> Locks<Raymond> {
     Locks::new(count, Kind::Raymond, Raymond::new())
@@ -153,4 +160,26 @@ fn with_30_percent_of_all_frames_lost_all_enter_one_after_the_other() {
 #[test]
 fn the_fence_is_the_leaders_term_and_the_tokens_sequence() {
     tokens::the_fence_is_the_leaders_term_and_the_tokens_sequence(tree);
+}
+
+#[test]
+fn a_leader_that_has_heard_of_a_later_ones_token_makes_none_of_that_name() {
+    let mut council = Council::<Raymond>::new(&[1, 2, 3]);
+    let (own, later) = (Term { number: 1, by: NodeId(1) }, Term { number: 2, by: NodeId(3) });
+    let generation = Generation { term: later, round: 12 };
+    council.fact(1, |_| Fact::Leader { leader: NodeId(1), term: own }, &[]);
+    council.acquire(1);
+    // Before its own token is made, somebody asks it who has heard of another leader, and of its twelfth token.
+    council.hand(2, 1, raymond::Message::Request { lock: door(), number: 7, generation });
+    council.pass(granted(Timing::RADIO.lock_lease));
+    assert_eq!(council.holders(), [], "its own token is void");
+    council.lose_all();
+    council.fact(1, |_| Fact::Leader { leader: NodeId(3), term: later }, &[]);
+    let number = council.on_its_way(1, |message| match message {
+        raymond::Message::Keeper(Word::Call { number, .. }) => Some(*number),
+        _ => None,
+    });
+    let warrant = Word::Warrant { lock: door(), number, generation, ahead: 1 };
+    council.hand(3, 1, raymond::Message::Keeper(warrant));
+    assert_eq!(council.holders(), [], "the twelfth token is somewhere else");
 }

@@ -40,21 +40,33 @@ fn the_six_locks_of_the_textbooks_together_take_at_most_16_kib_for_16_members_an
     assert!(size_of::<AnyMutex>() <= 4096, "no lock takes more than a node without one");
 }
 
-#[test]
-fn what_stands_on_top_of_a_node_of_16_members_takes_at_most_4_kib_and_nothing_takes_nothing() {
-    type Bank = Suite<Tokens<16>, Wave<16>, 16>;
-    let parts = [
-        ("tokens", size_of::<Tokens<16>>()),
+/// What each part of what stands on top takes in a group of at most `N`.
+fn parts<const N: usize>() -> [(&'static str, usize); 8] {
+    [
+        ("tokens", size_of::<Tokens<N>>()),
         ("diffusing", size_of::<Diffusing>()),
         ("snapshot", size_of::<Snapshot>()),
-        ("wave", size_of::<Wave<16>>()),
-        ("dijkstra-scholten", size_of::<DijkstraScholten<16>>()),
-        ("clock-sync", size_of::<ClockSync<16>>()),
-        ("all with tokens and waves", size_of::<Bank>()),
-    ];
-    println!("{parts:?}");
+        ("wave", size_of::<Wave<N>>()),
+        ("dijkstra-scholten", size_of::<DijkstraScholten<N>>()),
+        ("clock-sync", size_of::<ClockSync<N>>()),
+        ("suite of tokens and waves", size_of::<Suite<Tokens<N>, Wave<N>, N>>()),
+        ("suite of a job and its tree", size_of::<Suite<Diffusing, DijkstraScholten<N>, N>>()),
+    ]
+}
+
+#[test]
+fn no_part_of_what_stands_on_top_takes_more_than_it_may_and_nothing_takes_nothing() {
+    type Bank = Suite<Tokens<16>, Wave<16>, 16>;
+    let bounds_16 = [256, 64, 1_600, 1_152, 256, 448, 4_096, 3_072];
+    let bounds_64 = [832, 64, 1_600, 1_728, 640, 832, 5_632, 3_840];
+    for (members, parts, bounds) in [(16, parts::<16>(), bounds_16), (64, parts::<64>(), bounds_64)] {
+        println!("of {members} members: {parts:?}");
+        for ((name, bytes), bound) in parts.into_iter().zip(bounds) {
+            assert!(bytes <= bound, "{name} of {members} members takes {bytes} bytes, more than {bound}");
+        }
+    }
     let (with, without) = (size_of::<Node<Bully, NoMutex, 16, Bank>>(), size_of::<Node<Bully, NoMutex, 16>>());
-    println!("a node with all of it {with}, without {without}");
-    assert!(size_of::<Bank>() <= 4096);
+    println!("a node with a suite of tokens and waves {with}, without {without}");
+    assert!(with <= 8_192, "a board with 16 KiB of RAM has room for it: {with}");
     assert_eq!(size_of::<Nothing>(), 0);
 }

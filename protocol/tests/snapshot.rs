@@ -190,7 +190,7 @@ fn more_on_its_way_than_can_be_kept_ends_the_snapshot() {
 }
 
 #[test]
-fn s_1_any_node_photographs_the_bank_while_it_runs_and_no_token_is_missing() {
+fn s1_any_node_photographs_the_bank_while_it_runs_and_no_token_is_missing() {
     for initiator in 0..5 {
         let (mut crowd, log) = bank(5, 7, FAIR, Span::from_millis(20), Mode::Available);
         crowd.run(Span::from_secs(5));
@@ -207,7 +207,7 @@ fn s_1_any_node_photographs_the_bank_while_it_runs_and_no_token_is_missing() {
 }
 
 #[test]
-fn s_2_messages_on_their_way_are_recorded_in_their_channel() {
+fn s2_messages_on_their_way_are_recorded_in_their_channel() {
     let mut seen = 0;
     for seed in 0..20 {
         let (mut crowd, log) = bank(6, seed, FOUL, Span::from_millis(5), Mode::Available);
@@ -223,7 +223,7 @@ fn s_2_messages_on_their_way_are_recorded_in_their_channel() {
 }
 
 #[test]
-fn s_3_the_sum_is_conserved_and_every_cut_consistent_over_many_seeds_with_several_snapshots_at_once() {
+fn s3_the_sum_is_conserved_and_every_cut_consistent_over_many_seeds_with_several_snapshots_at_once() {
     let (mut taken, mut aborted, mut at_once) = (0, 0, 0);
     for seed in 0..300 {
         let count = 3 + usize::try_from(seed % 4).unwrap();

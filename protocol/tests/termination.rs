@@ -73,7 +73,7 @@ fn finish<D: Detection + Default + 'static>(
 }
 
 #[test]
-fn t_1_the_end_is_announced_to_all_and_never_before_it_over_many_seeds() {
+fn t1_the_end_is_announced_to_all_and_never_before_it_over_many_seeds() {
     let mut worst = (Span::ZERO, 0);
     for seed in 0..150 {
         let count = 2 + usize::try_from(seed % 6).unwrap();
@@ -85,7 +85,7 @@ fn t_1_the_end_is_announced_to_all_and_never_before_it_over_many_seeds() {
 }
 
 #[test]
-fn t_2_the_first_wave_after_the_end_finds_it() {
+fn t2_the_first_wave_after_the_end_finds_it() {
     for seed in 0..30 {
         let count = 3 + usize::try_from(seed % 10).unwrap();
         let (mut crowd, log) = job::<Wave<ROOM>>(count, seed, FAIR);
@@ -101,7 +101,7 @@ fn t_2_the_first_wave_after_the_end_finds_it() {
 }
 
 #[test]
-fn t_2_a_wave_costs_2_letters_a_member_and_terminate_one() {
+fn t2_a_wave_costs_2_letters_a_member_and_terminate_one() {
     for count in [2_usize, 5, 9, 16] {
         let (mut crowd, _) = job::<Wave<ROOM>>(count, 1, FAIR);
         crowd.run(Span::from_secs(5));
@@ -115,7 +115,7 @@ fn t_2_a_wave_costs_2_letters_a_member_and_terminate_one() {
 }
 
 #[test]
-fn t_2_on_a_line_and_a_ring_the_wave_goes_from_neighbour_to_neighbour_and_cycles_do_not_hold_it() {
+fn t2_x15_on_a_line_and_a_ring_the_wave_goes_from_neighbour_to_neighbour_and_cycles_do_not_hold_it() {
     fn ring(a: usize, b: usize) -> bool {
         a.abs_diff(b) == 1 || a.abs_diff(b) == 5
     }

@@ -29,6 +29,9 @@ macro_rules! any {
             /// The words for all elections, as on the command line.
             pub const NAMES: &'static [&'static str] = &[$(Kind::$name.name()),+];
 
+            /// What each of them takes of a node's RAM, in bytes.
+            pub const SIZES: &'static [usize] = &[$(size_of::<$name>()),+];
+
             /// The election called `name`, with its usual rules.
             #[must_use]
             pub fn by_name(name: &str) -> Option<Self> {

@@ -2,8 +2,11 @@
 
 extern crate std;
 
+use super::posted::{DOUBLINGS_MAX, NEAR_ROUNDS};
 use super::*;
+use crate::config::Timing;
 use crate::neighbours::Neighbours;
+use crate::time::Span;
 use crate::wire::{Reason, decode};
 use std::vec::Vec;
 

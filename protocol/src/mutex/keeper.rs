@@ -12,8 +12,9 @@
 //! IFIP 1977: there any member makes a new one, which two do when they cannot hear each other.
 //!
 //! # Assumes
-//! [`crate::mandate::Mode::Quorum`]: one leader at a time. In [`crate::mandate::Mode::Available`] a network in two parts has
-//! two leaders and two tokens, which only their fences tell apart.
+//! [`crate::mandate::Mode::Quorum`]: one leader at a time. In [`crate::mandate::Mode::Available`] a network in two parts, or
+//! one so crowded that its election does not settle, has two leaders and two tokens, which only the terms in their fences
+//! tell apart. Within one term fences grow in any mode: a leader makes no token that bears another's name.
 //!
 //! # Messages
 //! [`Word::Call`] to the leader, [`Word::Warrant`] or [`Word::Refuse`] back; [`Word::Recall`] to everybody,

@@ -39,9 +39,13 @@ use crate::group::{NodeId, NodeSet};
 use crate::time::{Instant, Span};
 use heapless::{Deque, Vec};
 
+mod channels;
 mod message;
+mod visit;
 
+use channels::Channels;
 pub use message::{Id, Message, Sums};
+use visit::Visit;
 
 /// By how many initiators a node is asked at a time; of more it keeps out by `Continue`.
 const VISITS_MAX: usize = 4;
@@ -49,27 +53,6 @@ const VISITS_MAX: usize = 4;
 const ANSWERS_MAX: usize = 8;
 /// How many leases an initiator waits for answers.
 const PATIENCE: u32 = 4;
-
-/// What a node does in a wave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Visit {
-    id: Id,
-    /// Who asked; nobody at the initiator.
-    parent: NodeSet,
-    members: NodeSet,
-    /// Whom it asks, still to be said.
-    unasked: NodeSet,
-    /// Who has been asked by anybody, as far as it knows.
-    asked: NodeSet,
-    /// Who has not answered.
-    waiting: NodeSet,
-    /// Whether everything so far was done.
-    done: bool,
-    /// Whether it has answered itself: it stays known for those that ask again.
-    over: bool,
-    /// Itself and those that have answered.
-    sums: Sums,
-}
 
 /// What an initiator is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,21 +65,12 @@ enum Watch {
     Asking { until: Instant, pause: Span },
 }
 
-/// How it stands with one member.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Channel {
-    sent: u32,
-    heard: u32,
-    /// The boot of the member that this was heard in.
-    boot: u32,
-}
-
 /// The waves of one node, in a group of at most `N`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wave<const N: usize> {
     incarnation: u32,
     activity: Activity,
-    channels: [Channel; N],
+    channels: Channels<N>,
     /// Members that must be told how many letters there were: some may have been lost.
     unmended: NodeSet,
     visits: Vec<Visit, VISITS_MAX>,
@@ -121,7 +95,7 @@ impl<const N: usize> Wave<N> {
         Self {
             incarnation: 0,
             activity: Activity { busy: false, job: 0 },
-            channels: [Channel { sent: 0, heard: 0, boot: 0 }; N],
+            channels: Channels::new(),
             unmended: NodeSet::EMPTY,
             visits: Vec::new(),
             answers: Deque::new(),
@@ -155,19 +129,6 @@ impl<const N: usize> Wave<N> {
             && !self.unmended.meets(members.without(me))
     }
 
-    /// What this node has sent and heard, within `members`.
-    fn sums(&self, cx: &Context<'_>, members: NodeSet) -> Sums {
-        let me = cx.roster.slot_of(cx.me).unwrap_or(0);
-        let covered = cx.roster.set_of(cx.me);
-        let mut sums = Sums { covered, sent: 0, heard: 0, job: self.activity.job };
-        for slot in members.without(covered).slots() {
-            let Some(channel) = self.channels.get(slot) else { continue };
-            sums.sent = sums.sent.wrapping_add(digest(me, slot, self.incarnation, channel.sent));
-            sums.heard = sums.heard.wrapping_add(digest(slot, me, channel.boot, channel.heard));
-        }
-        sums
-    }
-
     /// Begins a wave, or waits on.
     fn ask(&mut self, cx: &Context<'_>, pause: Span) {
         let members = cx.roster.all();
@@ -180,7 +141,7 @@ impl<const N: usize> Wave<N> {
         self.waves = self.waves.saturating_add(1);
         let id = Id { initiator: cx.me, incarnation: self.incarnation, number: self.number };
         let to = cx.near.with(self.missed).and(members).without(me);
-        let sums = self.sums(cx, members);
+        let sums = self.channels.sums(cx, self.incarnation, members, self.activity.job);
         let visit = Visit {
             id,
             parent: NodeSet::EMPTY,
@@ -240,7 +201,7 @@ impl<const N: usize> Wave<N> {
                     waiting: on,
                     done: quiet,
                     over: false,
-                    sums: self.sums(cx, members),
+                    sums: self.channels.sums(cx, self.incarnation, members, self.activity.job),
                 };
                 if !self.keep(visit) {
                     self.answer(parent, Message::Continue { id });
@@ -324,24 +285,11 @@ impl<const N: usize> Wave<N> {
                 out.notify(Notice::Terminated { by: from, job, waves });
             }
             Message::Mend { boot, count } => {
-                let channel = cx.roster.slot_of(from).and_then(|slot| self.channels.get_mut(slot));
-                if let Some(channel) = channel {
-                    (channel.boot, channel.heard) = (boot, count);
-                }
+                self.channels.mend(cx.roster.slot_of(from), boot, count);
                 self.miss(sender); // an answer may have been among what was lost
             }
         }
     }
-}
-
-/// A number for how many messages went from one member to another.
-fn digest(from: usize, to: usize, boot: u32, count: u32) -> u64 {
-    let small = |slot: usize| u64::try_from(slot).unwrap_or(u64::MAX);
-    let seed =
-        (u64::from(boot) << 32 | u64::from(count)) ^ (small(from) << 6 | small(to)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let z = (seed ^ seed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ z >> 31
 }
 
 impl<const N: usize> Algorithm for Wave<N> {
@@ -400,17 +348,11 @@ impl<const N: usize> Detection for Wave<N> {
     }
 
     fn sent(&mut self, to: NodeSet) {
-        for slot in to.slots() {
-            if let Some(channel) = self.channels.get_mut(slot) {
-                channel.sent = channel.sent.wrapping_add(1);
-            }
-        }
+        self.channels.send(to);
     }
 
     fn heard(&mut self, from: Option<usize>) {
-        if let Some(channel) = from.and_then(|slot| self.channels.get_mut(slot)) {
-            channel.heard = channel.heard.wrapping_add(1);
-        }
+        self.channels.hear(from);
         self.spoil();
     }
 
@@ -423,8 +365,8 @@ impl<const N: usize> Detection for Wave<N> {
 
     fn speak(&mut self, cx: &Context<'_>, out: &mut Out) -> bool {
         let lost = self.unmended.and(cx.up);
-        if let Some(&Channel { sent, .. }) = lost.slots().next().and_then(|slot| self.channels.get(slot)) {
-            let alike = |slot: &usize| self.channels.get(*slot).is_some_and(|channel| channel.sent == sent);
+        if let Some(sent) = lost.slots().next().and_then(|slot| self.channels.sent(slot)) {
+            let alike = |slot: &usize| self.channels.sent(*slot) == Some(sent);
             let to = lost.slots().filter(alike).fold(NodeSet::EMPTY, |set, slot| set.with(NodeSet::slot(slot)));
             self.unmended = self.unmended.without(to);
             out.send(to, Message::Mend { boot: self.incarnation, count: sent });

@@ -3,75 +3,18 @@
 //! A state is three numbers of nodes, one number for what is on the way between every two of them, and what an onlooker
 //! remembers. The search is breadth first, so that what it finds wrong is told in the fewest steps.
 
+use crate::bounds::{Bounds, Post};
 use crate::cast::{Cast, Event, Explored, Known, NODES, Role};
 use crate::fingerprint::Fingerprints;
+use crate::numbered::Numbered;
 use protocol::NodeSet;
 use protocol::mutex::Fence;
 use protocol::wire::{Delivery, Message};
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::hash::BuildHasher;
 
-/// How far the search follows, and what may go wrong.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// How many nodes there are, three at most.
-    pub(crate) members: usize,
-    /// Who asks for the lock, and how often each.
-    pub(crate) askers: &'static [usize],
-    pub(crate) rounds: u8,
-    /// Who of them would rather be refused than wait.
-    pub(crate) triers: &'static [usize],
-    /// How often each takes back that it asked, and asks for more time.
-    pub(crate) cancels: u8,
-    pub(crate) renewals: u8,
-    /// What the network does to letters.
-    pub(crate) post: Post,
-    /// How often anybody is suspected without reason. A suspicion ends sometime.
-    pub(crate) suspicions: u8,
-    /// How often one of these starts anew, having forgotten everything.
-    pub(crate) crashes: u8,
-    pub(crate) victims: &'static [usize],
-    /// How often time goes on, which ends every lease; and whether it does only while nothing is on the way or due.
-    pub(crate) hours: u8,
-    pub(crate) calm: bool,
-    /// Whether nobody tries again before time goes on.
-    pub(crate) slow: bool,
-    /// Who leads, and who comes after it if leadership changes hands.
-    pub(crate) leader: usize,
-    pub(crate) successor: Option<usize>,
-    /// The highest stamp that is followed.
-    pub(crate) stamp_max: u64,
-}
-
-/// What becomes of letters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Post {
-    /// What the link promises: in order and exactly once, sometime. To one that is suspected, maybe never.
-    Promised,
-    /// In any order, or never; and so many of them arrive once more.
-    Disordered { repeats: u8 },
-}
-
-/// Three nodes of which the first two ask twice each, on a network that keeps its promise.
-pub(crate) const TWO: Bounds = Bounds {
-    members: NODES,
-    askers: &[0, 1],
-    rounds: 2,
-    triers: &[],
-    cancels: 0,
-    renewals: 0,
-    post: Post::Promised,
-    suspicions: 0,
-    crashes: 0,
-    victims: &[],
-    hours: 0,
-    calm: false,
-    slow: false,
-    leader: 2,
-    successor: None,
-    stamp_max: 1_000,
-};
+#[path = "verdict.rs"]
+mod verdict;
 
 /// What an onlooker remembers of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,32 +89,6 @@ pub(crate) struct Explorer<L: Explored> {
     /// The steps that are taken sometime, whoever asks for what: from where to where.
     certain: Vec<(u32, u32)>,
     cut: Vec<bool>,
-}
-
-/// Values with numbers.
-struct Numbered<T> {
-    values: Vec<T>,
-    numbers: HashMap<T, u32, Fingerprints>,
-}
-
-impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
-    fn new() -> Self {
-        Self { values: Vec::new(), numbers: HashMap::default() }
-    }
-
-    fn number(&mut self, value: T) -> u32 {
-        if let Some(&number) = self.numbers.get(&value) {
-            return number;
-        }
-        let number = u32::try_from(self.values.len()).unwrap();
-        self.values.push(value.clone());
-        self.numbers.insert(value, number);
-        number
-    }
-
-    fn get(&self, number: u32) -> &T {
-        &self.values[number as usize]
-    }
 }
 
 impl<L: Explored> Explorer<L> {
@@ -449,65 +366,5 @@ impl<L: Explored> Explorer<L> {
 
     fn is_held(&self, state: &State) -> bool {
         self.holders(state, self.pasts.get(state.past).hour) > 0
-    }
-
-    /// Wherever `node` waits, it is served sometime: by nothing but what happens sometime whatever else does. Beyond the
-    /// bounds it may be.
-    fn check_waiter(&self, node: usize) -> Result<(), Broken> {
-        let waits = |at: usize| matches!(self.cast.get(self.states[at].nodes[node]).role, Role::Waiting { .. });
-        let mut served: Vec<bool> =
-            (0..self.states.len()).map(|at| self.cut[at] || !waits(at) || self.is_late(at)).collect();
-        let mut open: Vec<usize> = (0..served.len()).filter(|&at| served[at]).collect();
-        while let Some(at) = open.pop() {
-            let to = u32::try_from(at).unwrap();
-            let start = self.certain.partition_point(|&(_, other)| other < to);
-            for &(from, _) in self.certain[start..].iter().take_while(|&&(_, other)| other == to) {
-                if !std::mem::replace(&mut served[from as usize], true) {
-                    open.push(from as usize);
-                }
-            }
-        }
-        match served.iter().position(|&served| !served) {
-            Some(at) => Err(self.broken("somebody waits for ever", at, None)),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether time would have to go on, and does not any more.
-    fn is_late(&self, at: usize) -> bool {
-        let state = &self.states[at];
-        let hour = self.pasts.get(state.past).hour;
-        let mut awaits = state.nodes.iter().map(|&number| self.cast.get(number).awaits_time(hour));
-        self.bounds.hours > 0 && hour == self.bounds.hours && awaits.any(|awaits| awaits)
-    }
-
-    /// How it came to that.
-    fn broken(&self, why: &'static str, at: usize, last: Option<Move>) -> Broken {
-        let mut moves: Vec<Move> = last.into_iter().collect();
-        let mut at = at;
-        while let (before, Some(step)) = self.before[at] {
-            moves.push(step);
-            at = before as usize;
-        }
-        let steps = moves.into_iter().rev().map(|step| self.describe(step)).collect();
-        Broken { why, steps }
-    }
-
-    fn describe(&self, step: Move) -> String {
-        let mut text = String::new();
-        let letter = |number: u32| {
-            let letter = &self.cast.letters[number as usize];
-            format!("{} hears {} say {:?} at {}", letter.to, letter.from, letter.message, letter.stamp.0)
-        };
-        let written = match step {
-            Move::At(_, Event::Hear(number)) => write!(text, "{}", letter(number)),
-            Move::At(node, event) => write!(text, "{node}: {event:?}"),
-            Move::Repeat(number) => write!(text, "{}, and will again", letter(number)),
-            Move::Crash(node) => write!(text, "{node} starts anew"),
-            Move::Hour => write!(text, "time goes on"),
-            Move::Lose(way) => write!(text, "what {} said first to {} is lost", way / NODES, way % NODES),
-        };
-        written.expect("a string has room");
-        text
     }
 }

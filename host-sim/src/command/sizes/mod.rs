@@ -1,6 +1,7 @@
 //! `conclave sizes`: what takes how much of a board's flash and RAM, and whether every image is as it must be.
 
 mod detail;
+mod stages;
 
 use clap::Args;
 use host_sim::boards::{BOARDS, Board, Parts, Verdict, inspect};
@@ -20,6 +21,9 @@ pub(crate) struct SizesArgs {
     /// Take this image apart, instead of building one.
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
+    /// Show what each stage of a node takes of RAM, instead of building any image.
+    #[arg(long, conflicts_with_all = ["board", "image"])]
+    stages: bool,
     /// Print one JSON object and nothing else.
     #[arg(long)]
     json: bool,
@@ -45,6 +49,7 @@ struct Row {
 /// Measures; 0 if all is well, 1 if an image is not as it must be, 2 if nothing could be measured.
 pub(crate) fn run(args: &SizesArgs) -> ExitCode {
     let done = match (args.board, &args.image) {
+        (None, None) if args.stages => show_stages(args.json),
         (None, None) => args.parts.parts().and_then(|parts| compare(&parts, args.json)),
         (_, Some(image)) => take_apart(image, args.json),
         (Some(board), None) => args
@@ -64,6 +69,13 @@ pub(crate) fn run(args: &SizesArgs) -> ExitCode {
 fn take_apart(image: &Path, json: bool) -> Result<bool, String> {
     let sizes = detail::sizes(&read(image)?).map_err(|error| format!("{}: {error}", image.display()))?;
     let shown = if json { super::show_json(&sizes) } else { detail::show(&sizes) };
+    shown.map(|()| true).map_err(|error| error.to_string())
+}
+
+/// The stages of a node beside each other.
+fn show_stages(json: bool) -> Result<bool, String> {
+    let stages = stages::sizes();
+    let shown = if json { super::show_json(&stages) } else { stages::show(&stages) };
     shown.map(|()| true).map_err(|error| error.to_string())
 }
 

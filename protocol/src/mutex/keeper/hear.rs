@@ -152,12 +152,15 @@ impl Keeper {
         }
     }
 
-    /// Makes a token.
+    /// Makes a token, unless this leader has heard of a token of a later one: that is not its to make. Members learn who
+    /// leads at different moments, so one that still leads may be told by another's request that it does no more.
     pub(super) fn make(&mut self, cx: &Context<'_>, lock: LockId) {
         let Some(generation) = self.office.as_mut().and_then(|office| office.made(cx, lock)) else { return };
         if let Some(place) = self.get(lock) {
             place.raise(generation, cx.now);
-            (place.here, place.passed) = (true, NodeSet::EMPTY);
+            if place.token.generation == generation {
+                (place.here, place.passed) = (true, NodeSet::EMPTY);
+            }
         }
     }
 
