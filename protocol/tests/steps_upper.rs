@@ -90,7 +90,7 @@ fn slots(slots: &[usize]) -> NodeSet {
 
 /// The first node asks the second, and nobody but these two has been asked.
 fn query(bench: &mut Bench<Job>) {
-    let query = wave::Message::Query { id: WAVE, members: NodeSet::first(3), asked: slots(&[0, 1]) };
+    let query = wave::Message::Query { id: WAVE, asked: slots(&[0, 1]) };
     hear(bench, 0, 1, Message::Termination(query));
 }
 
@@ -150,10 +150,48 @@ fn t2_a_busy_node_asks_nobody_and_one_that_has_heard_anything_since_it_was_asked
 fn x15_a_second_query_of_one_wave_is_answered_at_once_and_counts_for_nothing() {
     let mut bench = jobs(3);
     query(&mut bench);
-    let again = wave::Message::Query { id: WAVE, members: NodeSet::first(3), asked: slots(&[0, 2]) };
+    let again = wave::Message::Query { id: WAVE, asked: slots(&[0, 2]) };
     hear(&mut bench, 2, 1, Message::Termination(again));
     assert_eq!(answers(&mut bench, 2), [Answer::Query, Answer::Done(NodeSet::EMPTY)], "a cycle");
     assert_eq!(answers(&mut bench, 0), [], "whoever asked first still waits");
+}
+
+#[test]
+fn x15_one_that_was_asked_and_goes_down_or_has_lost_its_answer_is_not_waited_for() {
+    let mend = Message::Termination(wave::Message::Mend { boot: 1, count: 0 });
+    let down = |bench: &mut Bench<Job>| bench.lose(2);
+    let lost = |bench: &mut Bench<Job>| hear(bench, 2, 1, mend.clone());
+    for goes in [&down as &dyn Fn(&mut Bench<Job>), &lost] {
+        let mut bench = jobs(3);
+        query(&mut bench);
+        goes(&mut bench);
+        assert_eq!(answers(&mut bench, 0), [Answer::Continue]);
+    }
+}
+
+#[test]
+fn x15_two_waves_that_end_at_once_are_both_answered() {
+    let mut bench = jobs(3);
+    bench.step(1, Input::Command(Command::Watch));
+    let own = wave::Id { initiator: NodeId(2), ..WAVE };
+    hear(&mut bench, 0, 1, Message::Termination(wave::Message::Done { id: own, sums: Sums::NONE }));
+    query(&mut bench);
+    let asked = |id| Message::Termination(wave::Message::Query { id, asked: slots(&[0, 1, 2]) });
+    assert_eq!(said(&mut bench, 1, 2), [own, WAVE].map(asked));
+    said(&mut bench, 1, 0);
+    bench.lose(2);
+    assert_eq!(answers(&mut bench, 0), [Answer::Continue], "its own wave is over, too");
+}
+
+#[test]
+fn t1_a_member_that_does_not_count_but_works_is_asked_too() {
+    let mut bench = jobs(3);
+    bench.excluded = slots(&[2]);
+    hear(&mut bench, 0, 2, WORK);
+    bench.step(0, Input::Command(Command::Watch));
+    assert_eq!(said(&mut bench, 0, 2).len(), 1);
+    (0..2).for_each(|_| _ = bench.happen());
+    assert_eq!(ends(&bench), [], "one of them works");
 }
 
 /// Who was told of the end, and how many waves that took.

@@ -120,19 +120,14 @@ impl<const N: usize> Wave<N> {
     }
 
     /// Whether nothing here speaks against the end of the job.
-    fn is_quiet(&self, cx: &Context<'_>, members: NodeSet) -> bool {
-        let me = cx.roster.set_of(cx.me);
-        !self.activity.busy
-            && members == cx.roster.all()
-            && members.meets(me)
-            && members.without(me).without(cx.up).is_empty()
-            && !self.unmended.meets(members.without(me))
+    fn is_quiet(&self, cx: &Context<'_>) -> bool {
+        let others = cx.roster.all().without(cx.roster.set_of(cx.me));
+        !self.activity.busy && others.without(cx.up).is_empty() && !self.unmended.meets(others)
     }
 
     /// Begins a wave, or waits on.
     fn ask(&mut self, cx: &Context<'_>, pause: Span) {
-        let members = cx.roster.all();
-        if !self.is_quiet(cx, members) {
+        if !self.is_quiet(cx) {
             self.rest(cx, pause);
             return;
         }
@@ -140,12 +135,11 @@ impl<const N: usize> Wave<N> {
         self.number = self.number.saturating_add(1);
         self.waves = self.waves.saturating_add(1);
         let id = Id { initiator: cx.me, incarnation: self.incarnation, number: self.number };
-        let to = cx.near.with(self.missed).and(members).without(me);
-        let sums = self.channels.sums(cx, self.incarnation, members, self.activity.job);
+        let to = cx.near.with(self.missed).without(me);
+        let sums = self.channels.sums(cx, self.incarnation, self.activity.job);
         let visit = Visit {
             id,
             parent: NodeSet::EMPTY,
-            members,
             unasked: to,
             asked: to.with(me),
             waiting: to,
@@ -179,7 +173,7 @@ impl<const N: usize> Wave<N> {
         let _ = self.answers.push_back((to, message)); // see `ANSWERS_MAX`
     }
 
-    fn hear_query(&mut self, cx: &Context<'_>, parent: NodeSet, (id, members, asked): (Id, NodeSet, NodeSet)) {
+    fn hear_query(&mut self, cx: &Context<'_>, parent: NodeSet, id: Id, asked: NodeSet) {
         let known = self.visits.iter().find(|visit| {
             (visit.id.initiator, visit.id.incarnation) == (id.initiator, id.incarnation) && visit.id.number >= id.number
         });
@@ -189,19 +183,18 @@ impl<const N: usize> Wave<N> {
             Some(_) => {}                       // a wave that is over
             None if id.initiator == cx.me => {} // of this node, and over
             None => {
-                let quiet = self.is_quiet(cx, members);
+                let quiet = self.is_quiet(cx);
                 let me = cx.roster.set_of(cx.me);
-                let on = if quiet { cx.near.and(members).without(asked.with(me).with(parent)) } else { NodeSet::EMPTY };
+                let on = if quiet { cx.near.without(asked.with(me).with(parent)) } else { NodeSet::EMPTY };
                 let visit = Visit {
                     id,
                     parent,
-                    members,
                     unasked: on,
                     asked: asked.with(me).with(on),
                     waiting: on,
                     done: quiet,
                     over: false,
-                    sums: self.channels.sums(cx, self.incarnation, members, self.activity.job),
+                    sums: self.channels.sums(cx, self.incarnation, self.activity.job),
                 };
                 if !self.keep(visit) {
                     self.answer(parent, Message::Continue { id });
@@ -226,7 +219,7 @@ impl<const N: usize> Wave<N> {
         while let Some(visit) = self.visits.iter_mut().find(|visit| !visit.over && visit.waiting.is_empty()) {
             visit.over = true;
             let visit = *visit;
-            let done = visit.done && self.is_quiet(cx, visit.members);
+            let done = visit.done && self.is_quiet(cx);
             if visit.id.initiator == cx.me {
                 self.judge(cx, &visit, done, out);
             } else if done {
@@ -241,13 +234,13 @@ impl<const N: usize> Wave<N> {
     fn judge(&mut self, cx: &Context<'_>, visit: &Visit, done: bool, out: &mut Out) {
         let Watch::Asking { pause, .. } = self.watch else { return };
         let Sums { covered, sent, heard, job } = visit.sums;
-        self.missed = visit.members.without(covered);
+        self.missed = cx.roster.all().without(covered);
         if !done || !self.missed.is_empty() || sent != heard {
             self.rest(cx, pause);
         } else {
             self.watch = Watch::Off;
             let me = cx.roster.set_of(cx.me);
-            self.answer(visit.members.without(me), Message::Terminate { id: visit.id, job, waves: self.waves });
+            self.answer(cx.roster.all().without(me), Message::Terminate { id: visit.id, job, waves: self.waves });
             out.notify(Notice::Terminated { by: cx.me, job, waves: self.waves });
         }
     }
@@ -271,7 +264,7 @@ impl<const N: usize> Wave<N> {
     fn hear(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         let sender = cx.roster.set_of(from);
         match message {
-            Message::Query { id, members, asked } => self.hear_query(cx, sender, (id, members, asked)),
+            Message::Query { id, asked } => self.hear_query(cx, sender, id, asked),
             Message::Done { id, sums } => self.hear_answer(sender, id, Some(sums)),
             Message::Continue { id } => self.hear_answer(sender, id, None),
             Message::Terminate { id, .. } if self.told == Some(id) => {} // it is known
@@ -319,8 +312,8 @@ impl<const N: usize> Algorithm for Wave<N> {
                 self.spoil();
                 self.miss(set);
             }
-            Input::Fact(Fact::View) => self.spoil(),
-            Input::Fact(Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) | Input::Timeout => {} // what is due is due
+            // Everybody is asked, whoever leads and whoever counts; and what is due is due.
+            Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) | Input::Timeout => {}
         }
         match self.watch {
             Watch::Pause { next, pause } if next <= cx.now => self.ask(cx, pause),
@@ -378,7 +371,7 @@ impl<const N: usize> Detection for Wave<N> {
         }
         let Some(visit) = self.visits.iter_mut().find(|visit| !visit.unasked.is_empty()) else { return false };
         let to = core::mem::take(&mut visit.unasked);
-        out.send(to, Message::Query { id: visit.id, members: visit.members, asked: visit.asked });
+        out.send(to, Message::Query { id: visit.id, asked: visit.asked });
         true
     }
 }

@@ -25,6 +25,8 @@ pub struct Bench<U: Upper> {
     pub stuck: Vec<(usize, usize)>,
     /// How many messages were sent, to each receiver.
     pub sent: usize,
+    /// Members that do not count at present.
+    pub excluded: NodeSet,
     roster: Roster<32>,
     down: NodeSet,
 }
@@ -48,6 +50,7 @@ impl<U: Upper> Bench<U> {
             in_order: true,
             stuck: Vec::new(),
             sent: 0,
+            excluded: NodeSet::EMPTY,
             roster,
             down: NodeSet::EMPTY,
         }
@@ -101,7 +104,7 @@ impl<U: Upper> Bench<U> {
             near: peers,
             better: NodeSet::EMPTY,
             rival: None,
-            view: self.roster.view().all(),
+            view: self.roster.view().all().without(self.excluded),
             stamp: Stamp(1),
             random: self.dice.throw(),
             timing: &Timing::RADIO,

@@ -51,12 +51,12 @@ impl<const N: usize> Channels<N> {
         self.0.get(slot).map(|channel| channel.sent)
     }
 
-    /// What this node has sent in this boot and heard, within `members`.
-    pub(super) fn sums(&self, cx: &Context<'_>, incarnation: u32, members: NodeSet, job: u32) -> Sums {
+    /// What this node has sent in this boot and heard.
+    pub(super) fn sums(&self, cx: &Context<'_>, incarnation: u32, job: u32) -> Sums {
         let me = cx.roster.slot_of(cx.me).unwrap_or(0);
         let covered = cx.roster.set_of(cx.me);
         let mut sums = Sums { covered, sent: 0, heard: 0, job };
-        for slot in members.without(covered).slots() {
+        for slot in cx.roster.all().without(covered).slots() {
             let Some(channel) = self.0.get(slot) else { continue };
             sums.sent = sums.sent.wrapping_add(digest(me, slot, incarnation, channel.sent));
             sums.heard = sums.heard.wrapping_add(digest(slot, me, channel.boot, channel.heard));

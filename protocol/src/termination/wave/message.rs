@@ -51,8 +51,6 @@ pub enum Message {
     Query {
         /// Which wave.
         id: Id,
-        /// Who is in it.
-        members: NodeSet,
         /// Who has been asked, as far as the sender knows.
         asked: NodeSet,
     },

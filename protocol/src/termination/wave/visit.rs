@@ -9,7 +9,6 @@ pub(super) struct Visit {
     pub(super) id: Id,
     /// Who asked; nobody at the initiator.
     pub(super) parent: NodeSet,
-    pub(super) members: NodeSet,
     /// Whom it asks, still to be said.
     pub(super) unasked: NodeSet,
     /// Who has been asked by anybody, as far as it knows.
