@@ -211,7 +211,9 @@ fn of_app(node: u32, act: Act) -> Option<String> {
         Act::Taken { snapshot, nodes } => {
             Some(format!("node {node} has snapshot {} whole, of {nodes} nodes", snapshot.number))
         }
-        Act::Aborted { snapshot, why } => Some(format!("node {node} gives snapshot {} up: {why}", snapshot.number)),
+        Act::Aborted { snapshot, why } => {
+            Some(format!("node {node} gives snapshot {} up: {}", snapshot.number, why.words()))
+        }
         Act::Over { by, job, waves: 0 } if by == node => Some(format!("node {node} finds that job {job} IS OVER")),
         Act::Over { by, job, waves } if by == node => {
             Some(format!("node {node} finds that job {job} IS OVER, by its wave {waves}"))
@@ -360,7 +362,7 @@ mod tests {
             of(Act::Recorded { snapshot, amount: 7 }),
             of(Act::State { snapshot, of: 0, amount: 9 }),
             of(Act::Taken { snapshot, nodes: 2 }),
-            of(Act::Aborted { snapshot, why: "late" }),
+            of(Act::Aborted { snapshot, why: snapshot::Why::Late }),
             of(Act::Over { by: 1, job: 3, waves: 2 }),
             of(Act::Over { by: 0, job: 3, waves: 2 }),
         ];
@@ -368,7 +370,7 @@ mod tests {
             "node 1 is asked for a snapshot",
             "node 1 records for snapshot 5 of node 1 that it has 7",
             "node 1 has snapshot 5 whole, of 2 nodes",
-            "node 1 gives snapshot 5 up: late",
+            "node 1 gives snapshot 5 up: it took too long",
             "node 1 finds that job 3 IS OVER, by its wave 2",
             "node 1 hears from node 0 that job 3 is over",
         ];

@@ -91,9 +91,7 @@ impl Stage for Scene {
             suite::Notice::Snapshot(snapshot::Notice::Taken { id, members, .. }) => {
                 Act::Taken { snapshot: id, nodes: members.len() }
             }
-            suite::Notice::Snapshot(snapshot::Notice::Aborted { id, why }) => {
-                Act::Aborted { snapshot: id, why: word(why) }
-            }
+            suite::Notice::Snapshot(snapshot::Notice::Aborted { id, why }) => Act::Aborted { snapshot: id, why },
             suite::Notice::Termination(termination::Notice::Terminated { by, job, waves }) => {
                 Act::Over { by: by.0, job, waves }
             }
@@ -115,19 +113,5 @@ impl Stage for Scene {
 
     fn reads(&self, now: Instant) -> Option<Instant> {
         self.clock().read(now)
-    }
-}
-
-/// Why there is no snapshot, in a word.
-fn word(why: snapshot::Why) -> &'static str {
-    match why {
-        snapshot::Why::Down => "down",
-        snapshot::Why::Restarted => "restarted",
-        snapshot::Why::View => "view",
-        snapshot::Why::Busy => "busy",
-        snapshot::Why::Unsettled => "unsettled",
-        snapshot::Why::Overflow => "overflow",
-        snapshot::Why::Late => "late",
-        snapshot::Why::Incomplete => "incomplete",
     }
 }

@@ -50,7 +50,7 @@ mod tests {
         let state = |of, amount| acted(0, Act::State { snapshot: ID, of, amount });
         let channel = acted(0, Act::Channel { snapshot: ID, from: 0, to: 1, amount: 3 });
         let taken = acted(0, Act::Taken { snapshot: ID, nodes: 2 });
-        let aborted = acted(0, Act::Aborted { snapshot: ID, why: "late" });
+        let aborted = acted(0, Act::Aborted { snapshot: ID, why: snapshot::Why::Late });
         let mut checker = SumConserved::of(Some((2, 20)));
         let mut found =
             |events: &[TraceEvent]| events.iter().filter_map(|event| checker.see(event)).collect::<Vec<_>>();

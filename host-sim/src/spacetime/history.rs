@@ -228,7 +228,7 @@ impl History {
             Act::Aborted { snapshot, why } => {
                 let cut = self.cut(snapshot);
                 // Everybody that took part is told; the initiator's own reason is the first or the only one.
-                self.cuts[cut].end.get_or_insert(Err(why));
+                self.cuts[cut].end.get_or_insert(Err(why.words()));
             }
             Act::Wave { number } => {
                 self.push(at, node, Happening::Wave(number));

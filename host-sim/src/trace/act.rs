@@ -95,7 +95,8 @@ pub enum Act {
         #[serde(serialize_with = "who_boot_and_number")]
         snapshot: snapshot::Id,
         /// Why not.
-        why: &'static str,
+        #[serde(serialize_with = "in_words")]
+        why: snapshot::Why,
     },
     /// It sends a wave to ask whether all is done.
     Wave {
@@ -155,7 +156,7 @@ pub(super) fn digest(act: &Act) -> (u64, u64, u64) {
         Act::State { snapshot, of, amount } => (5, word(snapshot), pair(*of, *amount)),
         Act::Channel { snapshot, from, to, amount } => (6, word(snapshot) ^ pair(*from, *to), u64::from(*amount)),
         Act::Taken { snapshot, nodes } => (7, word(snapshot), u64::from(*nodes)),
-        Act::Aborted { snapshot, why } => (8, word(snapshot), word_of(why)),
+        Act::Aborted { snapshot, why } => (8, word(snapshot), *why as u64),
         Act::Wave { number } => (9, u64::from(*number), 0),
         Act::Over { by, job, waves } => (10, pair(*by, *job), u64::from(*waves)),
         Act::Unknowable { why } => (11, word_of(why), 0),
@@ -164,6 +165,11 @@ pub(super) fn digest(act: &Act) -> (u64, u64, u64) {
         Act::Corrected { by } => (14, u64::from(by.cast_unsigned()), 0),
         Act::Back { by } => (15, u64::from(*by), 0),
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the serializer calls it so")]
+fn in_words<S: Serializer>(why: &snapshot::Why, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(why.words())
 }
 
 fn who_boot_and_number<S: Serializer>(id: &snapshot::Id, serializer: S) -> Result<S::Ok, S::Error> {

@@ -54,11 +54,13 @@ impl AppUsage {
                 self.aborted += 1;
                 self.begun.remove(&snapshot);
             }
-            Act::Over { by, .. } if by == node => {
+            Act::Over { by, waves, .. } if by == node => {
                 self.ends += 1;
                 if let Some(since) = self.activity.quiet_since() {
                     self.samples.push(("end_known_us", at - since));
-                    self.samples.push(("waves_after_end", self.activity.waves(node)));
+                    if waves > 0 {
+                        self.samples.push(("waves_after_end", self.activity.waves(node)));
+                    }
                 }
             }
             Act::Unknowable { .. } => self.unknowable += 1,
@@ -113,7 +115,7 @@ mod tests {
             (10, Act::Recorded { snapshot, amount: 5 }),
             (20, Act::Recorded { snapshot: lost, amount: 5 }),
             (25, Act::Taken { snapshot, nodes: 2 }),
-            (30, Act::Aborted { snapshot: lost, why: "late" }),
+            (30, Act::Aborted { snapshot: lost, why: snapshot::Why::Late }),
             (40, Act::Busy),
             (50, Act::Wave { number: 1 }),
             (60, Act::Idle),
