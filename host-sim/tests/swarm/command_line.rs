@@ -100,6 +100,23 @@ fn no_emulator_outlives_a_swarm_that_was_killed() {
 }
 
 #[test]
+fn an_application_that_is_not_there_or_does_not_go_with_the_rest_is_refused() {
+    let refused = |args: &[&str]| {
+        let output = Command::new(conclave()).arg("swarm").args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let unknown = refused(&["--app", "token"]);
+    assert!(unknown.contains("there is no application \"token\"; there are tokens"), "{unknown}");
+    let both = refused(&["--app", "tokens", "--mutex", "central"]);
+    assert!(both.contains("'--app <NAME>' cannot be used with '--mutex <NAME>'"), "{both}");
+    assert_eq!(
+        refused(&["--app", "tokens", "--desktops", "1"]),
+        "nodes on this desktop have no locks and no applications\n"
+    );
+}
+
+#[test]
 fn a_scenario_that_boards_cannot_run_is_refused_before_anything_is_built() {
     let folder = tempfile::tempdir().unwrap();
     let output = swarm(&folder, &SHORT.replace("nodes = 3", "nodes = 33")).output().unwrap();
