@@ -117,7 +117,7 @@ impl<M, C> Input<M, C> {
 }
 
 /// Takes one step of an algorithm that is one of several, its messages wrapped as those of any.
-pub(crate) fn step_one_of<A: Algorithm, M>(
+pub(crate) fn step_one_of<A: Algorithm<Message: Clone, Notice: Clone>, M>(
     one: &mut A,
     cx: &Context<'_>,
     input: Input<A::Message, A::Command>,
@@ -126,11 +126,24 @@ pub(crate) fn step_one_of<A: Algorithm, M>(
 ) {
     let mut own = Outbox::new();
     one.handle(cx, input, &mut own);
-    for output in own {
+    forward(&own, out, wrap, |notice| notice);
+}
+
+/// Takes what one of several has asked for into what they ask for together.
+pub(crate) fn forward<M: Clone, E: Clone, T, F>(
+    own: &Outbox<M, E>,
+    out: &mut Outbox<T, F>,
+    say: impl Fn(M) -> T,
+    tell: impl Fn(E) -> F,
+) {
+    for output in own.outputs() {
         match output {
-            Output::Send { to, message } => out.send(to, wrap(message)),
-            Output::Notify(notice) => out.notify(notice),
+            Output::Send { to, message } => out.send(*to, say(message.clone())),
+            Output::Notify(notice) => out.notify(tell(notice.clone())),
         }
+    }
+    if own.overflowed() {
+        out.overflow();
     }
 }
 

@@ -4,7 +4,7 @@
 //! What they do happens in one order. A message of the application is recorded by the snapshots it belongs to, then
 //! counted, then heard. A marker leaves before anything the application says after its state was recorded.
 
-use crate::algorithm::{Algorithm, Context, Input, Outbox, Output, Scope};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Output, Scope, forward};
 use crate::application::Application;
 use crate::clock::Stamp;
 use crate::clock_sync::{self, ClockSync};
@@ -13,7 +13,7 @@ use crate::snapshot::{self, Snapshot};
 use crate::termination::{self, Activity, Detection};
 use crate::time::{Instant, sooner};
 use crate::upper::{Told, Upper};
-use crate::wire::{self, Delivery, Kind};
+use crate::wire::{self, any_message};
 
 /// What is asked of a suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,47 +52,10 @@ pub enum Message<A, D> {
     Clock(clock_sync::Message),
 }
 
-macro_rules! each {
-    ($message:expr, $said:ident => $what:expr) => {
-        match $message {
-            Message::Application($said) => $what,
-            Message::Snapshot($said) => $what,
-            Message::Termination($said) => $what,
-            Message::Clock($said) => $what,
-        }
-    };
-}
-
-impl<A: wire::Message, D: wire::Message> wire::Message for Message<A, D> {
-    fn kind(&self) -> Kind {
-        each!(self, said => said.kind())
-    }
-
-    fn delivery(&self) -> Delivery {
-        each!(self, said => said.delivery())
-    }
-
-    fn word(&self) -> &'static str {
-        each!(self, said => said.word())
-    }
-
-    fn about(&self) -> u32 {
-        each!(self, said => said.about())
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        each!(self, said => said.encode(buffer))
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        // A kind belongs to one part: the others make nothing of it.
-        A::decode(kind, body)
-            .map(Self::Application)
-            .or_else(|| snapshot::Message::decode(kind, body).map(Self::Snapshot))
-            .or_else(|| D::decode(kind, body).map(Self::Termination))
-            .or_else(|| clock_sync::Message::decode(kind, body).map(Self::Clock))
-    }
-}
+any_message!(
+    [A: wire::Message, D: wire::Message] Message<A, D>,
+    Application(A), Snapshot(snapshot::Message), Termination(D), Clock(clock_sync::Message),
+);
 
 /// An application `A`, its snapshots, the detection `D` of its end, and the shared clock, in a group of at most `N`.
 #[derive(Clone, Debug)]
@@ -213,24 +176,6 @@ impl<A: Application, D: Detection, const N: usize> Suite<A, D, N> {
             }),
             Message::Clock(message) => self.tick(cx, Input::Message { from, stamp, message }, out),
         }
-    }
-}
-
-/// Takes what a part has asked for into what the suite asks for.
-fn forward<M: Clone, E: Clone, T, F>(
-    inner: &Outbox<M, E>,
-    out: &mut Outbox<T, F>,
-    say: impl Fn(M) -> T,
-    tell: impl Fn(E) -> F,
-) {
-    for output in inner.outputs() {
-        match output {
-            Output::Send { to, message } => out.send(*to, say(message.clone())),
-            Output::Notify(notice) => out.notify(tell(notice.clone())),
-        }
-    }
-    if inner.overflowed() {
-        out.overflow();
     }
 }
 

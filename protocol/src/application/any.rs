@@ -4,7 +4,7 @@ use super::{Application, Diffusing, Item, Record, Tokens, diffusing, tokens};
 use crate::algorithm::{Context, Input};
 use crate::group::{NodeId, NodeSet};
 use crate::time::{Instant, Span};
-use crate::wire::{self, Delivery, Kind};
+use crate::wire::{self, Kind, any_message};
 
 /// An application that comes with the crate, in a group of at most `N`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,10 +26,10 @@ pub enum AnyMessage {
 }
 
 macro_rules! each {
-    ($any:expr, $of:ident, $one:ident => $what:expr) => {
+    ($any:expr, $one:ident => $what:expr) => {
         match $any {
-            $of::Tokens($one) => $what,
-            $of::Diffusing($one) => $what,
+            AnyApplication::Tokens($one) => $what,
+            AnyApplication::Diffusing($one) => $what,
         }
     };
 }
@@ -86,28 +86,7 @@ impl AnyMessage {
     }
 }
 
-impl wire::Message for AnyMessage {
-    fn kind(&self) -> Kind {
-        each!(self, Self, message => message.kind())
-    }
-
-    fn delivery(&self) -> Delivery {
-        each!(self, Self, message => message.delivery())
-    }
-
-    fn word(&self) -> &'static str {
-        each!(self, Self, message => message.word())
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        each!(self, Self, message => message.encode(buffer))
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        let tokens = || tokens::Give::decode(kind, body).map(Self::Tokens);
-        tokens().or_else(|| diffusing::Work::decode(kind, body).map(Self::Diffusing))
-    }
-}
+any_message!([] AnyMessage, Tokens(tokens::Give), Diffusing(diffusing::Work));
 
 impl<const N: usize> Application for AnyApplication<N> {
     type Message = AnyMessage;
@@ -139,11 +118,11 @@ impl<const N: usize> Application for AnyApplication<N> {
     }
 
     fn is_busy(&self) -> bool {
-        each!(self, Self, one => one.is_busy())
+        each!(self, one => one.is_busy())
     }
 
     fn record(&self, cx: &Context<'_>) -> Option<Record> {
-        each!(self, Self, one => one.record(cx))
+        each!(self, one => one.record(cx))
     }
 
     fn item(&self, cx: &Context<'_>, from: NodeId, message: &AnyMessage) -> Item {
@@ -155,14 +134,14 @@ impl<const N: usize> Application for AnyApplication<N> {
     }
 
     fn job(&self) -> u32 {
-        each!(self, Self, one => one.job())
+        each!(self, one => one.job())
     }
 
     fn finish(&mut self, job: u32) {
-        each!(self, Self, one => one.finish(job));
+        each!(self, one => one.finish(job));
     }
 
     fn deadline(&self) -> Option<Instant> {
-        each!(self, Self, one => one.deadline())
+        each!(self, one => one.deadline())
     }
 }

@@ -8,7 +8,7 @@ use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, step_one_of};
 use crate::clock::Term;
 use crate::group::{NodeId, NodeSet};
 use crate::time::Instant;
-use crate::wire::{self, Delivery, Kind};
+use crate::wire::{Kind, any_message};
 
 /// One enum over all elections and one over their messages, from one list.
 macro_rules! any {
@@ -42,27 +42,7 @@ macro_rules! any {
             }
         }
 
-        impl wire::Message for AnyMessage {
-            fn kind(&self) -> Kind {
-                match self { $(Self::$name(message) => message.kind(),)+ }
-            }
-
-            fn delivery(&self) -> Delivery {
-                match self { $(Self::$name(message) => message.delivery(),)+ }
-            }
-
-            fn word(&self) -> &'static str {
-                match self { $(Self::$name(message) => message.word(),)+ }
-            }
-
-            fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-                match self { $(Self::$name(message) => message.encode(buffer),)+ }
-            }
-
-            fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-                None$(.or_else(|| $module::Message::decode(kind, body).map(Self::$name)))+
-            }
-        }
+        any_message!([] AnyMessage, $($name($module::Message)),+);
 
         impl Algorithm for AnyElection {
             type Message = AnyMessage;

@@ -161,6 +161,9 @@ impl Central {
     /// Everything that is waited for is asked for anew: a grant of an earlier request is none any more. A place in the queue
     /// is kept, and less of the time since it was asked for has to be given to the margin between clocks.
     fn ask_anew(&mut self, cx: &Context<'_>, out: &mut Out) {
+        if let Role::Client { again, .. } = &mut self.role {
+            *again = cx.now.after(cx.timing.lease());
+        }
         for lock in self.locks(is_waited_for).into_iter().flatten() {
             if let Some(claim) = self.claims.again(cx, lock) {
                 self.ask(cx, claim, out);
@@ -313,12 +316,9 @@ impl Central {
 
     /// Asks again for whatever has been waited for for long.
     fn repeat(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let Role::Client { again, .. } = &mut self.role else { return };
-        if *again > cx.now {
-            return;
+        if matches!(self.role, Role::Client { again, .. } if again <= cx.now) {
+            self.ask_anew(cx, out);
         }
-        *again = cx.now.after(cx.timing.lease());
-        self.ask_anew(cx, out);
     }
 }
 

@@ -1,10 +1,10 @@
 //! The detection as a value, for hosts that choose at run time. The bytes are those of the chosen one.
 
 use super::{Activity, Command, Detection, DijkstraScholten, Notice, Wave, dijkstra_scholten, wave};
-use crate::algorithm::{Algorithm, Context, Input, Outbox, Output, Scope, step_one_of};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope, forward, step_one_of};
 use crate::group::NodeSet;
 use crate::time::Instant;
-use crate::wire::{self, Delivery, Kind};
+use crate::wire::{Kind, any_message};
 
 /// Any detection there is, in a group of at most `N`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,10 +26,10 @@ pub enum AnyMessage {
 }
 
 macro_rules! each {
-    ($any:expr, $of:ident, $one:ident => $what:expr) => {
+    ($any:expr, $one:ident => $what:expr) => {
         match $any {
-            $of::Wave($one) => $what,
-            $of::DijkstraScholten($one) => $what,
+            AnyDetection::Wave($one) => $what,
+            AnyDetection::DijkstraScholten($one) => $what,
         }
     };
 }
@@ -60,32 +60,7 @@ impl<const N: usize> AnyDetection<N> {
     }
 }
 
-impl wire::Message for AnyMessage {
-    fn kind(&self) -> Kind {
-        each!(self, Self, message => message.kind())
-    }
-
-    fn delivery(&self) -> Delivery {
-        each!(self, Self, message => message.delivery())
-    }
-
-    fn word(&self) -> &'static str {
-        each!(self, Self, message => message.word())
-    }
-
-    fn about(&self) -> u32 {
-        each!(self, Self, message => message.about())
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        each!(self, Self, message => message.encode(buffer))
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        let wave = || wave::Message::decode(kind, body).map(Self::Wave);
-        wave().or_else(|| dijkstra_scholten::Message::decode(kind, body).map(Self::DijkstraScholten))
-    }
-}
+any_message!([] AnyMessage, Wave(wave::Message), DijkstraScholten(dijkstra_scholten::Message));
 
 /// Takes a step of one of them, and what it says into what any says.
 fn wrap<M: Clone, T>(
@@ -95,12 +70,7 @@ fn wrap<M: Clone, T>(
 ) -> T {
     let mut own = Outbox::new();
     let result = step(&mut own);
-    for output in own.outputs() {
-        match output {
-            Output::Send { to, message } => out.send(*to, say(message.clone())),
-            Output::Notify(notice) => out.notify(*notice),
-        }
-    }
+    forward(&own, out, say, |notice| notice);
     result
 }
 
@@ -110,7 +80,7 @@ impl<const N: usize> Algorithm for AnyDetection<N> {
     type Notice = Notice;
 
     fn scope(&self) -> Scope {
-        each!(self, Self, one => one.scope())
+        each!(self, one => one.scope())
     }
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<AnyMessage, Command>, out: &mut Outbox<AnyMessage, Notice>) {
@@ -132,21 +102,21 @@ impl<const N: usize> Algorithm for AnyDetection<N> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        each!(self, Self, one => one.deadline())
+        each!(self, one => one.deadline())
     }
 }
 
 impl<const N: usize> Detection for AnyDetection<N> {
     fn resume(&mut self, incarnation: u32) {
-        each!(self, Self, one => one.resume(incarnation));
+        each!(self, one => one.resume(incarnation));
     }
 
     fn sent(&mut self, to: NodeSet) {
-        each!(self, Self, one => one.sent(to));
+        each!(self, one => one.sent(to));
     }
 
     fn heard(&mut self, from: Option<usize>) {
-        each!(self, Self, one => one.heard(from));
+        each!(self, one => one.heard(from));
     }
 
     fn observe(&mut self, cx: &Context<'_>, activity: Activity, out: &mut Outbox<AnyMessage, Notice>) {
