@@ -217,7 +217,7 @@ impl<const ROOM: usize, L: Chosen, U: Stage> Machine for Peer<ROOM, L, U> {
     }
 
     fn reads(&self, now: Instant) -> Option<Instant> {
-        self.0.upper().reads(now)
+        self.0.upper().time(now)
     }
 
     fn leader(&self) -> Option<(NodeId, Term)> {

@@ -31,9 +31,6 @@ pub trait Stage: Upper + Clone {
 
     /// What it did, and has not said so.
     fn next(&self) -> Option<Doing>;
-
-    /// What its clock shows.
-    fn reads(&self, now: Instant) -> Option<Instant>;
 }
 
 impl Stage for Nothing {
@@ -52,10 +49,6 @@ impl Stage for Nothing {
     fn look(&self, _: Instant) {}
 
     fn next(&self) -> Option<Doing> {
-        None
-    }
-
-    fn reads(&self, _: Instant) -> Option<Instant> {
         None
     }
 }
@@ -104,14 +97,10 @@ impl Stage for Scene {
     }
 
     fn look(&self, now: Instant) {
-        self.application().look_at(self.detection().waves(), self.clock().rounds(), self.clock().read(now));
+        self.application().look_at(self.detection().waves(), self.clock().rounds(), self.time(now));
     }
 
     fn next(&self) -> Option<Doing> {
         self.application().next()
-    }
-
-    fn reads(&self, now: Instant) -> Option<Instant> {
-        self.clock().read(now)
     }
 }

@@ -63,7 +63,7 @@ impl<const N: usize> AnyApplication<N> {
     #[must_use]
     pub fn in_state(&self, bytes: &[u8]) -> Option<u32> {
         match self {
-            Self::Tokens(_) => wire::decode(bytes),
+            Self::Tokens(_) => tokens::amount(bytes),
             Self::Diffusing(_) => wire::decode(bytes).map(|(_, left): (u32, u32)| left),
         }
     }
