@@ -37,7 +37,7 @@ fn s1_s3_snapshots_at_one_time_find_every_token_through_loss_echoes_and_overtaki
 
 #[test]
 fn s2_a_snapshot_in_a_storm_is_given_up_for_a_reason_or_could_have_been() {
-    let report = goes_well(&load("snapshot-storm"), seeds(500));
+    let report = goes_well(&load("snapshot-storm"), seeds(200));
     assert!(report.measures["snapshots_aborted"].p50 > 0, "the storm brings some down: {:?}", report.measures);
     assert!(report.measures["snapshots"].p50 > 10, "and leaves some: {:?}", report.measures);
 }
@@ -70,7 +70,7 @@ fn t3_every_node_is_told_of_the_end_through_crashes_and_cuts() {
     use host_sim::TraceEvent;
     use host_sim::trace::{Act, What};
     let scenario = load("termination-storm");
-    goes_well(&scenario, seeds(500));
+    goes_well(&scenario, seeds(200));
     (0..50_u64).into_par_iter().for_each(|seed| {
         let mut told = vec![false; scenario.nodes as usize];
         run_of(&scenario, seed, &mut |event: &TraceEvent| {
@@ -86,7 +86,7 @@ fn t3_every_node_is_told_of_the_end_through_crashes_and_cuts() {
 fn t1_acknowledgements_find_no_early_end_in_a_storm_either() {
     let mut scenario = load("termination-storm").with_detection("dijkstra-scholten").unwrap();
     scenario.expect.ends = None; // where the job's first node crashes, nobody ever knows
-    let report = goes_well(&scenario, seeds(500));
+    let report = goes_well(&scenario, seeds(200));
     assert!(report.measures["unknowable"].p50 > 0, "{:?}", report.measures);
 }
 
