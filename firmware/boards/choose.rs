@@ -1,29 +1,63 @@
-//! For the build scripts of all boards: what an image is built with, and nothing else of it is linked.
+//! For the build scripts of all boards: the algorithms and the application that an image links.
 //!
-//! `CONCLAVE_ELECTION` says which election, `CONCLAVE_MUTEX` which lock, `CONCLAVE_APP` what stands on top. What `chosen.rs`
-//! beside this file makes of it is what the board runs.
+//! | variable | value | default |
+//! | --- | --- | --- |
+//! | `CONCLAVE_ELECTION`, `CONCLAVE_MUTEX` | `NAME` or `NAME:KEY=VALUE,..` | `wireless`, `none` |
+//! | `CONCLAVE_APP` | one of [`APPS`] | `none` |
+//!
+//! The generated `algorithms.rs` is included by `chosen.rs` beside this file.
 
-use std::env;
+use std::path::PathBuf;
+use std::{env, fs, io};
 
-const ELECTIONS: [&str; 6] = ["wireless", "wireless-flat", "bully", "ring", "chang-roberts", "lelann"];
-const MUTEXES: [&str; 8] =
-    ["none", "central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "voting", "raymond"];
-/// A real board does nothing of its own accord with any but the clock, to which its light flashes.
+/// The one list of algorithms. Its lines are `TYPE in MODULE = KIND: "WORD", "SENTENCE";`.
+const REGISTRY: &str = "../../protocol/src/registry.rs";
+/// A real board has no workload of its own for the first three after `none`.
 const APPS: [&str; 5] = ["none", "counter", "tokens", "diffusing", "clock"];
 
-/// Tells the compiler what was chosen; where nothing was, the first of each.
-pub(crate) fn tell() {
-    tell_one("CONCLAVE_ELECTION", "election", &ELECTIONS);
-    tell_one("CONCLAVE_MUTEX", "mutex", &MUTEXES);
-    tell_one("CONCLAVE_APP", "app", &APPS);
-    println!("cargo::rerun-if-changed=../boards/choose.rs");
+/// Writes `algorithms.rs`, and sets `cfg(app)`.
+pub(crate) fn emit() -> io::Result<()> {
+    let registry = fs::read_to_string(REGISTRY)?;
+    let (election, election_options) = select("CONCLAVE_ELECTION", "wireless", &listed(&registry, "for_each_election"));
+    let mut mutexes = listed(&registry, "for_each_mutex");
+    mutexes.push(("none", "NoMutex"));
+    let (mutex, mutex_options) = select("CONCLAVE_MUTEX", "none", &mutexes);
+    let (app, _) = select("CONCLAVE_APP", "none", &APPS.map(|app| (app, app)));
+    // An election among radio neighbours, and nothing else: the image links nothing that only groups need.
+    let neighbours_only = election.starts_with("Wireless") && mutex == "NoMutex" && app == "none";
+    let membership = if neighbours_only { "NoGroup" } else { "Option<Group>" };
+    let aliases = format!(
+        "/// The election.\npub(crate) type Election = protocol::election::{election};\n\
+         /// The lock.\npub(crate) type Mutex = protocol::mutex::{mutex};\n\
+         /// The group.\npub(crate) type Membership = {membership};\n\
+         const ELECTION_OPTIONS: &str = {election_options:?};\n\
+         const MUTEX_OPTIONS: &str = {mutex_options:?};\n"
+    );
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    fs::write(out.join("algorithms.rs"), aliases)?;
+    println!("cargo::rustc-check-cfg=cfg(app, values({}))", APPS.map(|app| format!("{app:?}")).join(", "));
+    println!("cargo::rustc-cfg=app={app:?}");
+    for file in [REGISTRY, "../boards/choose.rs"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
+    Ok(())
 }
 
-fn tell_one(variable: &str, what: &str, names: &[&str]) {
-    let chosen = env::var(variable).unwrap_or_else(|_| names[0].to_owned());
-    assert!(names.contains(&&*chosen), "{variable} is one of {names:?}, not \"{chosen}\"");
-    let values: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+/// The word and the type of every algorithm in the list of this macro.
+fn listed<'r>(registry: &'r str, list: &str) -> Vec<(&'r str, &'r str)> {
+    let after = registry.split_once(&format!("macro_rules! {list} ")).map_or("", |(_, after)| after);
+    let lines = after.lines().take_while(|line| !line.starts_with('}'));
+    lines.filter_map(|line| Some((line.split('"').nth(1)?, line.trim_start().split_once(" in ")?.0))).collect()
+}
+
+/// Returns the type, or the application, of the word in `variable`, and its options.
+fn select<'r>(variable: &str, default: &str, known: &[(&'r str, &'r str)]) -> (&'r str, String) {
     println!("cargo::rerun-if-env-changed={variable}");
-    println!("cargo::rustc-check-cfg=cfg({what}, values({}))", values.join(", "));
-    println!("cargo::rustc-cfg={what}={chosen:?}");
+    let words = env::var(variable).unwrap_or_else(|_| default.to_owned());
+    let (word, options) = words.split_once(':').unwrap_or((&words, ""));
+    let Some((_, found)) = known.iter().find(|(known, _)| *known == word) else {
+        let words: Vec<_> = known.iter().map(|(word, _)| *word).collect();
+        panic!("{variable} is one of {}, not {word:?}", words.join(", "));
+    };
+    (found, options.to_owned())
 }

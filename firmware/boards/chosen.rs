@@ -1,84 +1,81 @@
-//! What a board runs, as it was chosen when its image was built; `choose.rs` beside this file says how.
+//! The node of a board, as chosen when its image was built: `choose.rs` beside this file lists the variables.
 
-use firmware::drive::Start;
-use firmware::page::Page;
-use protocol::Algorithm;
+use app::{Service, service};
+use firmware::runner::{FromPage, Start};
+use firmware::storage::config_page::ConfigPage;
+#[allow(unused_imports, reason = "an image has a group or none")]
+use protocol::base::membership::{Group, NoGroup};
+use protocol::base::options::Configurable;
 
-/// Its election.
-#[cfg(election = "bully")]
-pub(crate) type Election = protocol::election::Bully;
-#[cfg(election = "chang-roberts")]
-pub(crate) type Election = protocol::election::ChangRoberts;
-#[cfg(election = "lelann")]
-pub(crate) type Election = protocol::election::Lelann;
-#[cfg(election = "ring")]
-pub(crate) type Election = protocol::election::Ring;
-#[cfg(election = "wireless")]
-pub(crate) type Election = protocol::election::Wireless;
-#[cfg(election = "wireless-flat")]
-pub(crate) type Election = protocol::election::WirelessFlat;
+include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 
-/// Its lock.
-#[cfg(mutex = "central")]
-pub(crate) type Mutex = protocol::mutex::Central;
-#[cfg(mutex = "lamport")]
-pub(crate) type Mutex = protocol::mutex::Lamport;
-#[cfg(mutex = "maekawa")]
-pub(crate) type Mutex = protocol::mutex::Maekawa;
-#[cfg(mutex = "none")]
-pub(crate) type Mutex = protocol::mutex::NoMutex;
-#[cfg(mutex = "raymond")]
-pub(crate) type Mutex = protocol::mutex::Raymond;
-#[cfg(mutex = "ricart-agrawala")]
-pub(crate) type Mutex = protocol::mutex::RicartAgrawala;
-#[cfg(mutex = "token-ring")]
-pub(crate) type Mutex = protocol::mutex::TokenRing;
-#[cfg(mutex = "voting")]
-pub(crate) type Mutex = protocol::mutex::Voting;
+/// Capacity for neighbours and members.
+pub(crate) const PEERS_MAX: usize = 32;
 
-/// What stands on top.
-#[cfg(app = "clock")]
-pub(crate) type Upper = protocol::clock_sync::ClockSync<NEIGHBOURS_MAX>;
-#[cfg(app = "counter")]
-pub(crate) type Upper = protocol::counter::Counter;
-#[cfg(app = "diffusing")]
-pub(crate) type Upper = Watched<protocol::application::Diffusing>;
+firmware::emit_node_bytes!(protocol::Node<Election, Mutex, PEERS_MAX, Service, Membership>);
+
+/// How the node starts.
+pub(crate) fn start(page: ConfigPage, entropy: u64) -> Start<Election, Mutex, Service, Membership> {
+    let (election, mutex) = (|| with_options(ELECTION_OPTIONS), || with_options(MUTEX_OPTIONS));
+    Start { page, group: Membership::from_page, election, mutex, service, entropy }
+}
+
+/// The algorithm with its options. Without any, the image does not link what reads them.
+fn with_options<A: Configurable>(options: &str) -> Option<A> {
+    if options.is_empty() { Some(A::default()) } else { A::from_options(options) }
+}
+
+/// No service.
 #[cfg(app = "none")]
-pub(crate) type Upper = protocol::upper::Nothing;
-#[cfg(app = "tokens")]
-pub(crate) type Upper = Watched<protocol::application::Tokens<NEIGHBOURS_MAX>>;
+pub(crate) mod app {
+    pub(crate) use protocol::service::NoService as Service;
 
-/// An application, its snapshots and the detection of its end.
+    pub(super) fn service() -> Service {
+        Service
+    }
+}
+
+/// The shared clock.
+#[cfg(app = "clock")]
+pub(crate) mod app {
+    pub(crate) type Service = protocol::service::clock_sync::ClockSync<{ super::PEERS_MAX }>;
+
+    pub(super) fn service() -> Service {
+        Service::new()
+    }
+}
+
+/// A counter behind a lock.
+#[cfg(app = "counter")]
+pub(crate) mod app {
+    pub(crate) use protocol::service::demo::counter::Counter as Service;
+
+    pub(super) fn service() -> Service {
+        Service::default()
+    }
+}
+
+/// A bank of tokens, or a diffusing job, with its snapshots and the detection of its termination.
 #[cfg(any(app = "diffusing", app = "tokens"))]
-type Watched<A> = protocol::suite::Suite<A, protocol::termination::Wave<NEIGHBOURS_MAX>, NEIGHBOURS_MAX>;
+pub(crate) mod app {
+    use super::PEERS_MAX;
+    use firmware::demo::schedule;
+    use protocol::service::demo;
+    use protocol::service::observed_app::ObservedApp;
+    use protocol::service::termination::Wave;
 
-/// Whether it has locks.
-#[allow(dead_code, reason = "only a board with a button asks")]
-pub(crate) const LOCKS: bool = Mutex::GROUP;
+    #[cfg(app = "diffusing")]
+    type Application = demo::Diffusing;
+    #[cfg(app = "tokens")]
+    type Application = demo::Tokens<PEERS_MAX>;
 
-/// How many neighbours or members it has room for.
-pub(crate) const NEIGHBOURS_MAX: usize = 32;
+    pub(crate) type Service = ObservedApp<Application, Wave<PEERS_MAX>, PEERS_MAX>;
 
-firmware::tell_node_bytes!(protocol::Node<Election, Mutex, NEIGHBOURS_MAX, Upper>);
-
-/// How its node comes up.
-pub(crate) fn start(page: Page, entropy: u64) -> Start<Election, Mutex, Upper> {
-    Start { page, election: Election::default(), mutex: Mutex::default(), upper, entropy }
-}
-
-#[cfg(any(app = "clock", app = "counter", app = "none"))]
-fn upper() -> Upper {
-    Upper::default()
-}
-
-#[cfg(app = "diffusing")]
-fn upper() -> Upper {
-    use protocol::application::Diffusing;
-    Upper::new(Diffusing::new(firmware::turns::UNIT), protocol::termination::Wave::new())
-}
-
-#[cfg(app = "tokens")]
-fn upper() -> Upper {
-    use firmware::turns::{GIFT, TOKENS};
-    Upper::new(protocol::application::Tokens::new(TOKENS, GIFT), protocol::termination::Wave::new())
+    pub(super) fn service() -> Service {
+        #[cfg(app = "diffusing")]
+        let application = Application::new(schedule::UNIT_DURATION);
+        #[cfg(app = "tokens")]
+        let application = Application::new(schedule::INITIAL_TOKENS, schedule::TRANSFER_INTERVAL);
+        Service::new(application, Wave::new())
+    }
 }

@@ -1,21 +1,18 @@
-//! What every board shares: who it is, what it must not forget, and how frames travel.
+//! The code all boards share: configuration, storage, transports and the loop around a node.
 //!
 //! A board's own package brings the drivers and a `main`; nothing here knows a chip.
 //!
-//! - [`page`]: the config page, from which a board reads its identity at boot.
-//! - [`keeper`]: where records outlive a node; [`store`] is the one for memory that keeps its words over a reset.
-//! - [`transport`]: broadcasting and receiving frames.
-//! - [`address`]: network addresses made from a node's id.
-//! - [`drive`]: the loop that joins a node with all of these; [`beat`] finds the seconds of its shared clock.
-//! - [`report`]: the lines a board says about itself.
-//! - [`desk`]: a board with a light ([`panel`]), a button ([`button`]), a lock to ask for with it ([`latch`]) and something
-//!   to measure ([`gauge`]).
-//! - [`contend`]: what a board does that contends for a lock, to show that it is one.
-//! - [`turns`]: what boards do in turn that show an application: take snapshots of it, or begin jobs.
-//! - [`station`]: staying with an access point.
-//! - `chip`: what is the same on every Cortex-M; only there on a board.
+//! - `runner`: the loop that joins a node with a transport, a record store and a board.
+//! - `net`: transports (UDP, IEEE 802.15.4 radio) and the connection to an access point.
+//! - `storage`: the config page, and records in flash or retained memory.
+//! - `report`: the log lines of a board, written and parsed.
+//! - `vitals`: the measurements that make a board's capacity.
+//! - `ui`: LED and button, and the board that has them.
+//! - `demo`: workloads of boards that show locks, snapshots, jobs or the shared clock.
+//! - `cortex_m`: start-up and reset of every Cortex-M board; on boards only.
 //!
-//! Without the feature `embassy` there is only what a desktop needs to prepare a board and to understand it.
+//! Without the feature `embassy` only the parts remain that a desktop needs to provision boards and to parse their
+//! logs.
 
 #![no_std]
 #![cfg_attr(
@@ -33,44 +30,69 @@
 #[cfg(test)]
 extern crate std;
 
-#[cfg(feature = "udp")]
-pub mod address;
-pub mod beat;
-#[cfg(feature = "embassy")]
-pub mod button;
 #[cfg(target_os = "none")]
-pub mod chip;
-pub mod contend;
-pub mod crc;
-#[cfg(feature = "embassy")]
-pub mod desk;
-#[cfg(feature = "embassy")]
-pub mod drive;
-#[cfg(feature = "embassy")]
-pub mod gauge;
-#[cfg(feature = "embassy")]
-pub mod keeper;
-pub mod latch;
-pub mod page;
-#[cfg(feature = "embassy")]
-pub mod panel;
+pub mod cortex_m;
+pub mod demo;
+pub mod net;
 pub mod report;
 #[cfg(feature = "embassy")]
-pub mod station;
-pub mod store;
-pub mod transport;
-pub mod turns;
+pub mod runner;
+pub mod storage;
+#[cfg(feature = "embassy")]
+pub mod ui;
+#[cfg(feature = "embassy")]
+pub mod vitals;
+
+/// Copies `bytes` to the front of `target`, as many as fit.
+fn copy_bytes<'a>(target: &mut [u8], bytes: impl IntoIterator<Item = &'a u8>) {
+    for (to, &from) in target.iter_mut().zip(bytes) {
+        *to = from;
+    }
+}
 
 #[cfg(test)]
 mod tests {
-    use embassy_time::MockDriver;
-    use std::sync::{Mutex, MutexGuard, PoisonError};
+    use core::future::Future;
+    use core::pin::Pin;
+    use core::task::{Context, Waker};
+    use embassy_time::Duration;
+    use embassy_time_driver::{Driver, time_driver_impl};
+    use std::cell::Cell;
 
-    /// There is one clock for all tests: those that move it take turns, and find it at zero.
-    pub(crate) fn turn() -> MutexGuard<'static, ()> {
-        static CLOCK: Mutex<()> = Mutex::new(());
-        let turn = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
-        MockDriver::get().reset();
-        turn
+    std::thread_local! {
+        static NOW: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A clock per thread, which only its test moves.
+    struct TestClock;
+
+    impl Driver for TestClock {
+        fn now(&self) -> u64 {
+            NOW.get()
+        }
+
+        fn schedule_wake(&self, _at: u64, _waker: &Waker) {} // tests poll after every step of the clock
+    }
+
+    time_driver_impl!(static CLOCK: TestClock = TestClock);
+
+    /// Sets the clock to zero: threads may run several tests.
+    pub(crate) fn reset_clock() {
+        NOW.set(0);
+    }
+
+    pub(crate) fn advance(step: Duration) {
+        NOW.set(NOW.get() + step.as_ticks());
+    }
+
+    /// Polls `future`, which must not end, and moves the clock by `step`, `steps` times.
+    pub(crate) fn run_for<F: Future + ?Sized>(mut future: Pin<&mut F>, steps: u64, step: Duration) {
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..steps {
+            for _ in 0..4 {
+                assert!(future.as_mut().poll(&mut context).is_pending(), "the future ended");
+            }
+            advance(step);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Puts the chosen board's memory map where the linker finds it, and tells the compiler what the board runs.
+//! Selects the algorithms and the memory map of the board.
 
 #[path = "../boards/choose.rs"]
 mod choose;
@@ -6,6 +6,6 @@ mod choose;
 mod map;
 
 fn main() -> std::io::Result<()> {
-    choose::tell();
-    map::place(&["nucleo-h563zi"], &["link.x", "defmt.x"])
+    choose::emit()?;
+    map::emit(&["nucleo-h563zi"], &["link.x", "defmt.x"])
 }

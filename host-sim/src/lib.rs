@@ -1,8 +1,18 @@
 //! A deterministic simulator for the protocol crate.
 //!
-//! A [`Scenario`] and a seed make a [`World`]: nodes in their places, the medium between them, and what goes wrong. A
-//! world goes on event by event and tells an [`Observer`](trace::Observer) what happens. A
-//! [`campaign`](campaign::campaign) runs a scenario over many seeds, with every checker watching, and makes a report.
+//! A [`Scenario`] and a seed make a [`World`]: nodes, the medium between them, and faults. A world processes event by
+//! event and reports each to an [`Observer`](trace::Observer). A [`campaign`] runs a scenario over many seeds with
+//! every checker and makes a [`Report`].
+//!
+//! Layers, from the bottom; each uses only earlier ones:
+//! - [`base`]: time, random numbers;
+//! - [`trace`]: events and their hash;
+//! - [`workload`]: contention for locks, applications;
+//! - [`sim`]: the engine;
+//! - [`scenario`]: from a file to a value;
+//! - [`nodes`]: the nodes that are simulated;
+//! - [`check`], [`metrics`]: properties and measures of runs;
+//! - [`compare`], [`draw`], [`boards`], [`swarm`] and the command line.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -12,41 +22,25 @@
     reason = "numbers of nodes, links and microseconds are bounded where they are read, far below the casts' limits"
 )]
 
-pub mod activity;
-pub mod app;
+pub mod base;
 #[cfg(unix)]
 pub mod boards;
-pub mod campaign;
-pub mod checker;
-pub mod clock;
+pub mod check;
 pub mod compare;
-mod contest;
-pub mod fault;
-pub mod frames;
+pub mod draw;
 #[cfg(test)]
-mod gossip;
-pub mod machine;
-pub mod map;
-pub mod measure;
-pub mod mobility;
-pub mod network;
-pub mod peer;
-pub mod queue;
-pub mod random;
-pub mod run;
+mod layers;
+pub mod metrics;
+pub mod nodes;
 pub mod scenario;
-pub mod spacetime;
-pub mod story;
+pub mod sim;
 #[cfg(unix)]
 pub mod swarm;
-pub mod topology;
 pub mod trace;
-pub mod usage;
-pub mod watch;
-pub mod world;
+pub mod workload;
 
-pub use campaign::{Report, campaign};
-pub use peer::{Member, Peer};
+pub use metrics::campaign::{Report, campaign};
+pub use nodes::protocol_node::{Member, ProtocolNode};
 pub use scenario::{Scenario, ScenarioError};
+pub use sim::world::World;
 pub use trace::TraceEvent;
-pub use world::World;

@@ -1,13 +1,15 @@
-//! The host loop by hand: three nodes in a line elect the best of them.
+//! The host loop by hand: three nodes in a line elect the one with the highest capacity.
 //!
 //! Run it with `cargo run -p protocol --example three_nodes`.
 
-use protocol::capacity::Capacity;
+use protocol::base::capacity::Capacity;
+use protocol::base::membership::NoGroup;
+use protocol::base::quorum::Mode;
+use protocol::base::records::Records;
 use protocol::election::Wireless;
-use protocol::mandate::Mode;
 use protocol::mutex::NoMutex;
-use protocol::node::{Boot, Input, Node};
-use protocol::records::Records;
+use protocol::node::{Boot, Input, Node, Stages};
+use protocol::service::NoService;
 use protocol::wire::{FRAME_MAX, Key};
 use protocol::{Config, Instant, NodeId, Timing};
 use std::collections::VecDeque;
@@ -25,7 +27,8 @@ fn main() {
                 timing: Timing::LAN,
             };
             let boot = Boot { records: Some(Records::FACTORY), seed: index.into() };
-            Node::new(config, boot, Instant::ZERO, Wireless::new(), NoMutex).expect("a sound configuration")
+            let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
+            Node::new(config, &NoGroup, boot, Instant::ZERO, stages).expect("a valid configuration")
         })
         .collect();
     for (index, capacity) in [300, 200, 900].into_iter().enumerate() {
@@ -35,20 +38,20 @@ fn main() {
     let mut air: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
     let mut buffer = [0; FRAME_MAX];
     while now < Instant::from_micros(3_000_000) {
-        // One input: a frame that is in the air, or the time that has come. Node 1 hears both others.
+        // One input: the next frame in flight, or a timeout. Node 1 is in range of both others.
         if let Some((sender, bytes)) = air.pop_front() {
             for index in (0..3).filter(|index: &usize| index.abs_diff(sender) == 1) {
                 nodes[index].handle(now, Input::Frame { bytes: &bytes, quality: u8::MAX });
             }
         } else {
-            now = nodes.iter().filter_map(Node::deadline).min().expect("nodes always wait for something").max(now);
+            now = nodes.iter().filter_map(Node::deadline).min().expect("a node always has a deadline").max(now);
             for node in &mut nodes {
                 node.handle(now, Input::Timeout);
             }
         }
-        // Then persist, transmit, notify until there is nothing left.
+        // Then poll until nothing is left: persist, transmit, notify.
         for (index, node) in nodes.iter_mut().enumerate() {
-            while let Some(_records) = node.poll_persist() {} // a board writes them to flash here
+            while let Some(_records) = node.poll_persist() {} // a board writes them to flash
             while let Some(frame) = node.poll_transmit(now, &mut buffer) {
                 air.push_back((index, frame.to_vec()));
             }

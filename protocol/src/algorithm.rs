@@ -1,30 +1,28 @@
-//! The one shape every algorithm has: an input and what the node knows go in, what to send and tell comes out.
+//! The one shape of every algorithm: an input and a context go in, messages and notices come out.
 
-use crate::capacity::Standing;
-use crate::clock::{Stamp, Term};
-use crate::config::Timing;
-use crate::group::{NodeId, NodeSet, RosterView};
-use crate::time::{Instant, Span};
+use crate::base::capacity::Candidate;
+use crate::base::config::Timing;
+use crate::base::ids::{NodeId, NodeSet, RosterView};
+use crate::base::lamport::LamportTime;
+pub use crate::base::membership::Scope;
+use crate::base::term::Term;
+use crate::base::time::{Duration, Instant};
 use heapless::Vec;
 
 /// A distributed algorithm as a state machine.
 ///
-/// The laws every implementation keeps (`tests/laws.rs` holds them to it):
-/// a step depends on nothing but state, context and input; it says at most [`OUTPUTS_MAX`] things; a timeout before
-/// the deadline changes nothing; any message in any state is defined.
+/// The laws every implementation keeps (`tests/laws` checks them): a step depends on nothing but state, context and input;
+/// it has at most [`OUTPUTS_MAX`] outputs; a timeout before the deadline changes nothing; any message in any state is
+/// defined.
 pub trait Algorithm {
-    /// What nodes say to each other.
+    /// What nodes send each other.
     type Message;
-    /// What the application asks.
+    /// What the application requests.
     type Command;
-    /// What the application is told.
+    /// What the application is notified of.
     type Notice;
 
-    /// Whether it may ever work on the group. Where nothing of a node does, the node links neither the detector nor the
-    /// mandate of a quorum: a radio node has no flash for what it never does.
-    const GROUP: bool = true;
-
-    /// Whom the algorithm's sets are of.
+    /// The roster that the algorithm's sets refer to.
     fn scope(&self) -> Scope;
 
     /// Takes one step.
@@ -35,80 +33,69 @@ pub trait Algorithm {
         out: &mut Outbox<Self::Message, Self::Notice>,
     );
 
-    /// When to be called with [`Input::Timeout`], if nothing happens before.
+    /// When to call [`Algorithm::handle`] with [`Input::Timeout`], if nothing happens before.
     fn deadline(&self) -> Option<Instant>;
 }
 
-/// Which roster an algorithm works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// The nodes in radio range, as they come and go; different at every node.
-    Neighbours,
-    /// The configured group, the same at every node.
-    Group,
-    /// Nobody: it speaks to no one.
-    Nobody,
-}
-
-/// What a node knows when it takes a step.
+/// What an algorithm knows of its node when it takes a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The time.
     pub now: Instant,
     /// How long this node has been up.
-    pub uptime: Span,
+    pub uptime: Duration,
     /// This node.
     pub me: NodeId,
     /// This node as a candidate; `None` while it may not lead.
-    pub standing: Option<Standing>,
+    pub candidate: Option<Candidate>,
     /// The roster of the algorithm's scope.
     pub roster: RosterView<'a>,
-    /// The others the algorithm may speak to: links known to work both ways, or the members of the group.
+    /// The peers the algorithm may send to: bidirectional neighbours, or the other members of the group.
     pub peers: NodeSet,
-    /// Those of them that are believed to be up. Belief, not knowledge: a silent peer may only be slow.
+    /// The peers believed to be up. Belief, not knowledge: a silent peer may only be slow.
     pub up: NodeSet,
-    /// Those of them whose frames arrive without being passed on.
+    /// The peers whose frames arrive without being relayed.
     pub near: NodeSet,
-    /// Those of them that would lead better than this node, as far as they have told.
+    /// The peers that would lead better than this node, by the capacities they advertised.
     pub better: NodeSet,
-    /// The best of those that are up, as far as they have told; of neighbours nothing is known.
-    pub rival: Option<Standing>,
-    /// Everybody who counts, this node included: what must agree before a lock is entered. Only a leader with a majority
-    /// behind it takes a member out of the view, or back in.
+    /// The best candidate among the peers that are up, by the capacities they advertised; unknown for neighbours.
+    pub best_peer: Option<Candidate>,
+    /// The members that count, this node included: all of them must agree before a lock is entered. Only a leader with a
+    /// majority removes a member from the view, or adds it again.
     pub view: NodeSet,
-    /// The stamp of this step, above every stamp heard.
-    pub stamp: Stamp,
-    /// A number nobody can foresee, new in every step.
+    /// The Lamport time of this step, above every time observed.
+    pub lamport: LamportTime,
+    /// A random number, fresh in every step.
     pub random: u32,
-    /// How long things take.
+    /// Timeouts and intervals.
     pub timing: &'a Timing,
 }
 
-/// What makes an algorithm take a step.
+/// The event that makes an algorithm take a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input<M, C> {
-    /// A node said something.
+    /// A message arrived.
     Message {
-        /// Who.
+        /// Its origin.
         from: NodeId,
-        /// When, by its Lamport clock; zero for what the link does not carry.
-        stamp: Stamp,
-        /// What.
+        /// The Lamport time of the step that sent it; zero for unreliable messages.
+        sent_at: LamportTime,
+        /// The message.
         message: M,
     },
-    /// The application asks for something.
+    /// A command of the application.
     Command(C),
-    /// An earlier stage concluded something.
+    /// A conclusion of an earlier stage.
     Fact(Fact),
-    /// Time has passed.
+    /// The deadline has passed.
     Timeout,
 }
 
 impl<M, C> Input<M, C> {
-    /// The same with its message unwrapped; `None` where it is another algorithm's.
+    /// The same input with its message unwrapped; `None` where the message is another algorithm's.
     pub(crate) fn unwrap_as<A>(self, mine: impl Fn(M) -> Option<A>) -> Option<Input<A, C>> {
         Some(match self {
-            Self::Message { from, stamp, message } => Input::Message { from, stamp, message: mine(message)? },
+            Self::Message { from, sent_at, message } => Input::Message { from, sent_at, message: mine(message)? },
             Self::Command(command) => Input::Command(command),
             Self::Fact(fact) => Input::Fact(fact),
             Self::Timeout => Input::Timeout,
@@ -116,7 +103,7 @@ impl<M, C> Input<M, C> {
     }
 }
 
-/// Takes one step of an algorithm that is one of several, its messages wrapped as those of any.
+/// Takes one step of an algorithm that is one of several; `wrap` makes its messages those of any.
 pub(crate) fn step_one_of<A: Algorithm<Message: Clone, Notice: Clone>, M>(
     one: &mut A,
     cx: &Context<'_>,
@@ -129,17 +116,17 @@ pub(crate) fn step_one_of<A: Algorithm<Message: Clone, Notice: Clone>, M>(
     forward(&own, out, wrap, |notice| notice);
 }
 
-/// Takes what one of several has asked for into what they ask for together.
+/// Moves the outputs of one algorithm into those of the enum or composite it is part of.
 pub(crate) fn forward<M: Clone, E: Clone, T, F>(
     own: &Outbox<M, E>,
     out: &mut Outbox<T, F>,
-    say: impl Fn(M) -> T,
-    tell: impl Fn(E) -> F,
+    wrap_message: impl Fn(M) -> T,
+    wrap_notice: impl Fn(E) -> F,
 ) {
     for output in own.outputs() {
         match output {
-            Output::Send { to, message } => out.send(*to, say(message.clone())),
-            Output::Notify(notice) => out.notify(tell(notice.clone())),
+            Output::Send { to, message } => out.send(*to, wrap_message(message.clone())),
+            Output::Notify(notice) => out.notify(wrap_notice(notice.clone())),
         }
     }
     if own.overflowed() {
@@ -147,50 +134,50 @@ pub(crate) fn forward<M: Clone, E: Clone, T, F>(
     }
 }
 
-/// What earlier stages conclude, told to later ones.
+/// A conclusion of an earlier stage, for the later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// These peers can be spoken to from now on.
+    /// These peers can be reached from now on.
     PeerUp(NodeSet),
-    /// These peers cannot be spoken to any more, as far as is known: letters they have not acknowledged are given up.
-    /// If they are only slow they will be up again, and must then be told again whatever still matters.
+    /// These peers are suspected: unacknowledged messages to them are abandoned. A peer that was only slow comes up again,
+    /// and must then be sent again whatever still matters.
     PeerDown(NodeSet),
-    /// These peers have started anew: what they knew and promised is gone.
+    /// These peers have rebooted: what they knew and promised is gone.
     PeerReset(NodeSet),
-    /// Other members count than before: see [`Context::view`].
+    /// The view changed: see [`Context::view`].
     View,
     /// The group has this leader.
     Leader {
-        /// Who.
+        /// The leader.
         leader: NodeId,
-        /// Under which term.
+        /// Its term.
         term: Term,
     },
     /// The group has no leader.
     NoLeader,
-    /// The leader's news come from this member, which hears them sooner: all members together are a tree with the leader
-    /// as its root, give or take a beat.
+    /// The leader's heartbeats come from this member, which is nearer to it: the parents form a tree with the leader as its
+    /// root, give or take a heartbeat.
     Parent(NodeId),
 }
 
-/// What a step asks for.
+/// An output of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output<M, E> {
-    /// Say this to these.
+    /// A message to send.
     Send {
-        /// To whom.
+        /// The recipients.
         to: NodeSet,
-        /// What.
+        /// The message.
         message: M,
     },
-    /// Tell the application this.
+    /// A notice for the application.
     Notify(E),
 }
 
-/// The most one step may ask for.
+/// How many outputs one step may have.
 pub const OUTPUTS_MAX: usize = 8;
 
-/// What one step has asked for so far.
+/// The outputs of one step.
 #[derive(Clone, Debug)]
 pub struct Outbox<M, E> {
     outputs: Vec<Output<M, E>, OUTPUTS_MAX>,
@@ -198,39 +185,47 @@ pub struct Outbox<M, E> {
 }
 
 impl<M, E> Outbox<M, E> {
-    /// An outbox that was asked for nothing.
+    /// An empty outbox.
     #[must_use]
     pub const fn new() -> Self {
         Self { outputs: Vec::new(), overflowed: false }
     }
 
-    /// Asks for `message` to be said to everyone in `to`; to nobody is not worth asking for.
+    /// Sends `message` to every node in `to`; an empty set is no output.
     pub fn send(&mut self, to: NodeSet, message: M) {
         if !to.is_empty() {
             self.push(Output::Send { to, message });
         }
     }
 
-    /// Asks for the application to be told.
+    /// Notifies the application.
     pub fn notify(&mut self, notice: E) {
         self.push(Output::Notify(notice));
     }
 
-    /// Says that more was asked for than there is room to say.
+    /// Records that an output found no room.
     pub const fn overflow(&mut self) {
         self.overflowed = true;
     }
 
-    /// Whether a step asked for more than [`OUTPUTS_MAX`]: a broken bound, on which the node stops.
+    /// Returns whether a step had more than [`OUTPUTS_MAX`] outputs: a broken bound, on which the node halts.
     #[must_use]
     pub const fn overflowed(&self) -> bool {
         self.overflowed
     }
 
-    /// What was asked for, in order.
+    /// The outputs, in order.
     #[must_use]
     pub fn outputs(&self) -> &[Output<M, E>] {
         &self.outputs
+    }
+
+    /// The notices among the outputs, in order.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = &E> {
+        self.outputs.iter().filter_map(|output| match output {
+            Output::Notify(notice) => Some(notice),
+            Output::Send { .. } => None,
+        })
     }
 
     fn push(&mut self, output: Output<M, E>) {
@@ -258,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outbox_remembers_that_it_overflowed() {
+    fn an_outbox_records_that_it_overflowed() {
         let mut out = Outbox::<(), u8>::new();
         for notice in 0..=u8::try_from(OUTPUTS_MAX).unwrap_or(0) {
             assert!(!out.overflowed());
@@ -269,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_to_nobody() {
+    fn a_message_to_nobody_is_no_output() {
         let mut out = Outbox::<(), ()>::new();
         out.send(NodeSet::EMPTY, ());
         assert!(out.outputs().is_empty());

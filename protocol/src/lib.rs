@@ -1,20 +1,37 @@
-//! Agreement for microcontrollers: who leads, who may touch a shared thing, what the state of all is, and when a job is over.
+//! Agreement for microcontrollers: leader election, mutual exclusion, global snapshots, termination detection.
 //!
-//! Every algorithm is a state machine that takes one input, takes one step and says what it wants sent and told
-//! ([`Algorithm`]). [`Node`] joins the stages into one machine of the same shape: bytes, commands and the time go in;
-//! bytes, records to keep and notices come out. Nothing in here reads a clock, draws a random number, opens a socket
-//! or allocates, so the same code runs on a board, on an emulated board and in a simulator, and the same inputs give
-//! the same outputs.
+//! Every algorithm is a state machine that takes one input, takes one step, and outputs messages and notices
+//! ([`Algorithm`]). [`Node`] joins the stages into one machine of the same shape: frames, commands and the time go in;
+//! frames, records to persist and notices come out. Nothing in here reads a clock, draws a random number, opens a socket
+//! or allocates, so the same code runs on a board, on an emulated board and in a simulator, and the same inputs give the
+//! same outputs.
 //!
 //! The host's whole duty is a loop:
 //!
 //! ```text
-//! node.handle(now, input);                                      // one frame, one command, or the time that passed
-//! while let Some(records) = node.poll_persist() { keep(records) }
-//! while let Some(frame) = node.poll_transmit(now, &mut buffer) { send(frame) }
-//! while let Some(notice) = node.poll_notice() { show(notice) }
-//! // sleep until the next frame, the next command, or node.deadline()
+//! loop {
+//!     node.handle(now, input);                                   // one frame, one command, or Timeout
+//!     while let Some(records) = node.poll_persist() { write(records) }
+//!     while let Some(frame) = node.poll_transmit(now, &mut buffer) { broadcast(frame) }
+//!     while let Some(notice) = node.poll_notice() { on_notice(notice) }
+//!     input = next_frame_or_command_before(node.deadline());     // Timeout when the deadline passes first
+//! }
 //! ```
+//!
+//! # Layers
+//! Each module depends on those above it only.
+//!
+//! - [`base`]: time, ids and sets of nodes, Lamport clocks, terms, quorums, records, configuration, membership.
+//! - [`wire`]: the bytes of a frame. [`wire::open`] authenticates and decodes, [`wire::seal`] encodes; both are pure.
+//! - [`peers`]: who is there. The peer table measures links and suppresses duplicate frames; the failure detector
+//!   suspects members.
+//! - [`link`]: reliable delivery. Acknowledgement, retransmission, order, relaying over several hops, back-pressure.
+//! - [`algorithm`]: the one shape of every algorithm, and the bounds of a step.
+//! - [`election`], [`lease`], [`mutex`], [`service`]: the stages, each given the conclusions of those before it. An election
+//!   finds the leader; the lease decides whether it may act; a lock grants access under a fence; a service is the
+//!   application with its snapshots, termination detection and clock.
+//! - [`node`]: the stages joined, one way in and one way out.
+//! - [`registry`]: the list of all algorithms, and the enums that choose among them at run time.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -32,33 +49,23 @@
     )
 )]
 
+#[cfg(test)]
+extern crate std;
+
 pub mod algorithm;
-pub mod application;
-pub mod capacity;
-pub mod clock;
-pub mod clock_sync;
-pub mod config;
-pub mod counter;
-pub mod describe;
-pub mod detector;
-pub mod dice;
+pub mod base;
 pub mod election;
-pub mod group;
+pub mod lease;
 pub mod link;
-pub mod mandate;
 pub mod mutex;
-pub mod neighbours;
 pub mod node;
-pub mod records;
-pub mod snapshot;
-pub mod suite;
-pub mod termination;
-pub mod time;
-pub mod upper;
+pub mod peers;
+pub mod registry;
+pub mod service;
 pub mod wire;
 
 pub use algorithm::Algorithm;
-pub use config::{Config, Timing};
-pub use group::{NodeId, NodeSet};
+pub use base::config::{Config, Timing};
+pub use base::ids::{NodeId, NodeSet};
+pub use base::time::{Duration, Instant};
 pub use node::Node;
-pub use time::{Instant, Span};

@@ -1,75 +1,74 @@
-//! The node of this board: the shared loop, with this board's watchdog, faults and driver.
+//! The board as the runner sees it: watchdog, faults, driver and workload.
 
-use crate::chosen::{self, NEIGHBOURS_MAX, Upper};
-use crate::conduct::Conduct;
+use crate::chosen::app::Service;
+use crate::chosen::{self, PEERS_MAX};
 use crate::fault;
 use crate::lan9118;
 use crate::retained::Retained;
 use crate::watchdog::Watchdog;
+use crate::workload::{self, Command, Selected, Workload};
 use core::future::Future;
 use embassy_time::Instant;
-use firmware::drive::{Asked, Board, Driver, drive};
-use firmware::page::{Page, options};
+use firmware::net::udp::Udp;
 use firmware::report::Report;
-use firmware::store::Store;
-use firmware::transport::udp::Udp;
-use protocol::Algorithm;
+use firmware::runner::{self, Board, DriverCounters};
+use firmware::storage::config_page::{ConfigPage, options};
+use firmware::storage::retained_store::RetainedStore;
 use protocol::mutex::Notice;
 
 struct Mps2 {
     watchdog: Watchdog,
     options: u32,
-    conduct: Conduct,
+    workload: Selected,
 }
 
-impl Board<Upper> for Mps2 {
-    fn feed(&mut self) {
+impl Board<Service> for Mps2 {
+    fn feed_watchdog(&mut self) {
         self.watchdog.feed();
     }
 
-    fn well(&mut self) {
+    fn on_healthy(&mut self) {
         if self.options & options::HANG != 0 {
-            defmt::warn!("hanging, as the config page asks");
+            defmt::warn!("hanging, an option of the config page");
             loop {
                 cortex_m::asm::nop();
             }
         }
-        assert!(self.options & options::PANIC == 0, "as the config page asks");
-        fault::well();
+        assert!(self.options & options::PANIC == 0, "an option of the config page");
+        fault::clear_streak();
     }
 
-    fn driver(&self) -> Driver {
-        let lan9118::Counters { received, received_bad, sent_bad, stuck } = lan9118::counters();
-        Driver { received, lost: received_bad.saturating_add(sent_bad).saturating_add(stuck) }
+    fn driver_counters(&self) -> DriverCounters {
+        lan9118::counters()
     }
 
-    fn tell(&mut self, report: &Report<'_>) {
+    fn on_report(&mut self, report: &Report<'_>) {
         report.log();
     }
 
-    fn tell_lock(&mut self, notice: &Notice) {
-        self.conduct.tell_lock(notice);
+    fn on_lock_notice(&mut self, notice: &Notice) {
+        self.workload.on_lock_notice(notice);
     }
 
-    fn tell_upper(&mut self, notice: &<Upper as Algorithm>::Notice, upper: &Upper) {
-        self.conduct.tell_upper(notice, upper);
+    fn on_service_notice(&mut self, notice: &workload::Notice, service: &Service) {
+        self.workload.on_service_notice(notice, service);
     }
 
-    #[cfg(app = "clock")]
-    fn beat(&mut self, time: protocol::Instant) {
-        self.conduct.beat(time);
+    fn on_second(&mut self, time: protocol::Instant) {
+        self.workload.on_second(time);
     }
 
-    fn asked(&mut self) -> impl Future<Output = Asked<<Upper as Algorithm>::Command>> {
-        self.conduct.asked()
+    fn next_command(&mut self) -> impl Future<Output = Command> {
+        self.workload.next_command()
     }
 }
 
-/// Runs the node; when it cannot go on, the board starts over.
-pub(crate) async fn run(page: Page, mut transport: Udp<'static>, mut store: Store<Retained>, watchdog: Watchdog) -> ! {
-    let mut board = Mps2 { watchdog, options: page.options, conduct: Conduct::new(&page) };
-    // The emulated processor has no source of randomness; when it came this far differs by some microseconds.
+/// Runs the node. When it stops, the board resets.
+pub(crate) async fn run(page: ConfigPage, mut transport: Udp<'static>, watchdog: Watchdog) -> ! {
+    let mut board = Mps2 { watchdog, options: page.options, workload: Selected::new(&page) };
+    let mut store = RetainedStore::open(Retained::RECORDS);
+    // The emulated chip has no random number generator; the time of this call differs by some microseconds.
     let start = chosen::start(page, Instant::now().as_ticks());
-    drive::<_, _, NEIGHBOURS_MAX, _>(start, &mut transport, &mut store, &mut board).await;
-    fault::halt()
+    runner::run::<_, _, PEERS_MAX, _, _>(&start, &mut transport, &mut store, &mut board).await;
+    fault::on_halt()
 }

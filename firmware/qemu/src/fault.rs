@@ -1,51 +1,51 @@
-//! What the board does when it must not go on: count it where a reset cannot reach, and reset.
+//! Faults: counted in retained memory, then the board resets.
 //!
-//! The algorithms are built for nodes that stop and come back; they are not built for nodes that go on wrongly. A
-//! board that fails again and again before it was ever well falls silent, until power is cycled.
+//! The algorithms tolerate nodes that stop and recover, not nodes that continue with a corrupted state. A board that
+//! fails again and again before it was ever healthy stops, until power is cycled.
 
-use crate::retained::{Retained, TALLY_WORDS};
+use crate::retained::{FAULT_WORDS, Retained};
 use core::panic::PanicInfo;
 use cortex_m::peripheral::SCB;
-use firmware::crc::Crc;
-use firmware::store::Memory;
+use firmware::storage::crc::Crc;
+use firmware::storage::retained_store::Memory;
 
-/// Faults in a row, with no time of being well between them, after which the board stays silent.
+/// Faults in a row, without a healthy phase, after which the board stops.
 pub(crate) const STREAK_MAX: u32 = 8;
 
-/// Marks a tally, so that memory full of zeros is none.
+/// Distinguishes counters from memory full of zeros.
 const MAGIC: u32 = 0x464c_5431;
 const FIELDS: usize = 6;
 
-const _: () = assert!(FIELDS < TALLY_WORDS, "the fields and their checksum fit");
+const _: () = assert!(FIELDS < FAULT_WORDS, "the fields and their checksum fit");
 
-/// How often what went wrong, since power came on.
+/// Faults since power-on.
 #[derive(Clone, Copy, Default, defmt::Format)]
-pub(crate) struct Tally {
+pub(crate) struct FaultCounters {
     /// Panics of the program.
     pub(crate) panics: u32,
     /// Faults of the processor.
     pub(crate) faults: u32,
-    /// Times the watchdog was not fed.
-    pub(crate) starved: u32,
-    /// Times the node stopped itself.
+    /// Timeouts of the watchdog.
+    pub(crate) watchdog: u32,
+    /// Halts of the node.
     pub(crate) halts: u32,
-    /// All of these since the board was last well.
+    /// All of these since the board was last healthy.
     pub(crate) streak: u32,
     /// Line of the last panic, or address of the last fault.
-    pub(crate) place: u32,
+    pub(crate) location: u32,
 }
 
-impl Tally {
-    /// The tally so far; nothing counted if memory holds none.
+impl FaultCounters {
+    /// Loads the counters; zeros where the memory holds none.
     pub(crate) fn load() -> Self {
-        let memory = Retained::TALLY;
-        let [panics, faults, starved, halts, streak, place] = core::array::from_fn(|field| memory.read(field));
-        let tally = Self { panics, faults, starved, halts, streak, place };
-        if memory.read(FIELDS) == tally.checksum() { tally } else { Self::default() }
+        let memory = Retained::FAULTS;
+        let [panics, faults, watchdog, halts, streak, location] = core::array::from_fn(|field| memory.read(field));
+        let counters = Self { panics, faults, watchdog, halts, streak, location };
+        if memory.read(FIELDS) == counters.checksum() { counters } else { Self::default() }
     }
 
     fn save(self) {
-        let mut memory = Retained::TALLY;
+        let mut memory = Retained::FAULTS;
         for (index, field) in self.fields().into_iter().enumerate() {
             memory.write(index, field);
         }
@@ -53,7 +53,7 @@ impl Tally {
     }
 
     const fn fields(&self) -> [u32; FIELDS] {
-        [self.panics, self.faults, self.starved, self.halts, self.streak, self.place]
+        [self.panics, self.faults, self.watchdog, self.halts, self.streak, self.location]
     }
 
     fn checksum(&self) -> u32 {
@@ -62,85 +62,78 @@ impl Tally {
     }
 }
 
-/// What went wrong.
 enum Fault {
     Panic { line: u32 },
     Processor { address: u32 },
-    Starved,
+    Watchdog,
     Halt,
 }
 
-/// Notes that the board has been well for a while: what failed before no longer counts as in a row.
-pub(crate) fn well() {
-    let tally = Tally::load();
-    if tally.streak != 0 {
-        Tally { streak: 0, ..tally }.save();
+/// Records that the board is healthy: earlier faults no longer count as in a row.
+pub(crate) fn clear_streak() {
+    let counters = FaultCounters::load();
+    if counters.streak != 0 {
+        FaultCounters { streak: 0, ..counters }.save();
     }
 }
 
-fn note(fault: &Fault) {
-    let mut tally = Tally::load();
-    tally.streak = tally.streak.saturating_add(1);
-    match *fault {
+fn record(fault: &Fault) {
+    let mut counters = FaultCounters::load();
+    let counter = match *fault {
         Fault::Panic { line } => {
-            tally.panics = tally.panics.saturating_add(1);
-            tally.place = line;
+            counters.location = line;
+            &mut counters.panics
         }
         Fault::Processor { address } => {
-            tally.faults = tally.faults.saturating_add(1);
-            tally.place = address;
+            counters.location = address;
+            &mut counters.faults
         }
-        Fault::Starved => tally.starved = tally.starved.saturating_add(1),
-        Fault::Halt => tally.halts = tally.halts.saturating_add(1),
+        Fault::Watchdog => &mut counters.watchdog,
+        Fault::Halt => &mut counters.halts,
+    };
+    for counter in [counter, &mut counters.streak] {
+        *counter = counter.saturating_add(1);
     }
-    tally.save();
+    counters.save();
 }
 
-/// Stops a board that is not what it was built for.
-pub(crate) fn fail() -> ! {
-    note(&Fault::Processor { address: 0 });
+/// Resets: an interrupt came that this board does not have.
+pub(crate) fn on_stray_interrupt() -> ! {
+    record(&Fault::Processor { address: 0 });
     SCB::sys_reset()
 }
 
-/// Starts over: the node has stopped itself.
-pub(crate) fn halt() -> ! {
-    note(&Fault::Halt);
+/// Resets: the node has halted.
+pub(crate) fn on_halt() -> ! {
+    record(&Fault::Halt);
     SCB::sys_reset()
 }
 
 #[panic_handler]
 fn on_panic(info: &PanicInfo<'_>) -> ! {
-    let line = info.location().map_or(0, core::panic::Location::line);
-    note(&Fault::Panic { line });
-    if let Some(place) = info.location() {
-        defmt::error!("panic at {=str}:{=u32}; resetting", place.file(), place.line());
-    } else {
-        defmt::error!("panic; resetting");
-    }
+    record(&Fault::Panic { line: info.location().map_or(0, core::panic::Location::line) });
+    firmware::cortex_m::log_panic(info);
     SCB::sys_reset()
 }
 
-/// Handlers that may have interrupted anything, the logger too: they only count. The next boot tells.
+/// Handlers that may have interrupted anything, the logger too: they only count. The next boot logs the counters.
 mod handlers {
-    #![expect(
-        unsafe_code,
-        reason = "the runtime wants them marked so; they do not touch or go back to what was running"
-    )]
+    #![expect(unsafe_code, reason = "required by the runtime; they do not touch or resume the interrupted code")]
 
-    use super::{Fault, note};
+    use super::{Fault, record};
     use cortex_m::peripheral::SCB;
     use cortex_m_rt::{ExceptionFrame, exception};
 
     #[exception]
     unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
-        note(&Fault::Processor { address: frame.pc() });
+        record(&Fault::Processor { address: frame.pc() });
         SCB::sys_reset()
     }
 
-    /// The watchdog's first warning comes here. It is the last, too: this reset can say why.
+    /// The first timeout of the watchdog. Resetting here, before the second, allows to count it.
     #[exception]
     unsafe fn NonMaskableInt() -> ! {
-        note(&Fault::Starved);
+        record(&Fault::Watchdog);
         SCB::sys_reset()
     }
 }

@@ -1,7 +1,7 @@
-//! The network driver for the LAN9118 Ethernet controller, driven by its interrupt.
+//! The network driver for the LAN9118 Ethernet controller.
 //!
-//! The interrupt handler only silences what has fired and wakes the network's task; the task does the work and listens
-//! again when nothing is left. A flood of frames thus costs one interrupt per pass, not one per frame.
+//! The interrupt handler only masks the events that fired and wakes the network's task; the task does the work and
+//! unmasks them when none is left. A flood of frames costs one interrupt per pass, not one per frame.
 
 mod chip;
 mod registers;
@@ -13,48 +13,33 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::task::Context;
 use embassy_net_driver::{Capabilities, Driver, HardwareAddress, LinkState, RxToken, TxToken};
 use embassy_sync::waitqueue::AtomicWaker;
+use firmware::runner::DriverCounters;
 
-/// Frames looked at before other tasks get their turn. The network would go on as long as there are any.
+/// Frames received before other tasks run.
 const BURST_FRAMES: u32 = 16;
 
-/// Who drives the controller: one task does all of it.
+/// The task that runs the network.
 static TASK: AtomicWaker = AtomicWaker::new();
-/// Whether the link may have changed since it was last looked at.
-static LINK_NEWS: AtomicBool = AtomicBool::new(true);
+/// Whether the link may have changed since it was last read.
+static LINK_CHANGED: AtomicBool = AtomicBool::new(true);
 
 static RECEIVED: AtomicU32 = AtomicU32::new(0);
 static RECEIVED_BAD: AtomicU32 = AtomicU32::new(0);
 static SENT_BAD: AtomicU32 = AtomicU32::new(0);
 static STUCK: AtomicU32 = AtomicU32::new(0);
 
-/// What the driver has done and dropped. Counts wrap.
-#[derive(Clone, Copy)]
-pub(crate) struct Counters {
-    /// Frames handed to the network.
-    pub(crate) received: u32,
-    /// Frames that came damaged, too short or too long.
-    pub(crate) received_bad: u32,
-    /// Frames that did not get out.
-    pub(crate) sent_bad: u32,
-    /// Times the controller did not answer.
-    pub(crate) stuck: u32,
+/// Frames received and lost since the driver started: damaged, not sent, or timeouts of the controller.
+pub(crate) fn counters() -> DriverCounters {
+    let [received, received_bad, sent_bad, stuck] =
+        [&RECEIVED, &RECEIVED_BAD, &SENT_BAD, &STUCK].map(|counter| counter.load(Ordering::Relaxed));
+    DriverCounters { received, lost: received_bad.saturating_add(sent_bad).saturating_add(stuck) }
 }
 
-/// What the driver has done and dropped since it started.
-pub(crate) fn counters() -> Counters {
-    Counters {
-        received: RECEIVED.load(Ordering::Relaxed),
-        received_bad: RECEIVED_BAD.load(Ordering::Relaxed),
-        sent_bad: SENT_BAD.load(Ordering::Relaxed),
-        stuck: STUCK.load(Ordering::Relaxed),
-    }
-}
-
-/// The controller wants attention.
+/// Handles the controller's interrupt.
 pub(crate) fn on_interrupt() {
     let fired = chip::take_interrupts();
     if fired & registers::INT_PHY != 0 {
-        LINK_NEWS.store(true, Ordering::Release);
+        LINK_CHANGED.store(true, Ordering::Release);
     }
     TASK.wake();
 }
@@ -63,37 +48,37 @@ pub(crate) fn on_interrupt() {
 pub(crate) struct Lan9118 {
     address: [u8; 6],
     link: LinkState,
-    /// Frames looked at in this burst.
+    /// Frames received in this burst.
     burst: u32,
     received: chip::Buffer,
     sending: chip::Buffer,
 }
 
 impl Lan9118 {
-    /// Starts the controller under a hardware address. Called once.
+    /// Starts the controller with a MAC address. Called once.
     ///
     /// # Errors
-    /// When the controller is not there or does not answer.
+    /// When the controller does not answer.
     pub(crate) fn start(address: [u8; 6]) -> Result<Self, StartError> {
         chip::start(address)?;
-        // Only now: before the pin is configured it stands at what looks like an interrupt.
+        // Only now: until the pin is configured, its level is that of an interrupt.
         Interrupt::Ethernet.enable();
         Ok(Self { address, link: LinkState::Down, burst: 0, received: chip::BUFFER, sending: chip::BUFFER })
     }
 }
 
-/// Whether a frame waits; if not, the task is woken when one comes.
-fn frame_or_listen() -> bool {
+/// Returns whether a frame is received; if not, the next one wakes the task.
+fn frame_or_unmask() -> bool {
     chip::has_frame() || {
-        chip::listen(registers::INT_RX_STATUS);
+        chip::unmask(registers::INT_RX_STATUS);
         chip::has_frame()
     }
 }
 
-/// Whether there is room to send; if not, the task is woken when there is.
-fn room_or_listen() -> bool {
+/// Returns whether there is room to send; if not, room wakes the task.
+fn room_or_unmask() -> bool {
     chip::has_room() || {
-        chip::listen(registers::INT_TX_ROOM);
+        chip::unmask(registers::INT_TX_ROOM);
         chip::has_room()
     }
 }
@@ -104,11 +89,11 @@ impl Driver for Lan9118 {
 
     fn receive(&mut self, cx: &mut Context<'_>) -> Option<(Received<'_>, Sending<'_>)> {
         TASK.register(cx.waker());
-        if !room_or_listen() {
+        if !room_or_unmask() {
             return None;
         }
         while self.burst < BURST_FRAMES {
-            if !frame_or_listen() {
+            if !frame_or_unmask() {
                 self.burst = 0;
                 return None;
             }
@@ -119,7 +104,7 @@ impl Driver for Lan9118 {
             }
             RECEIVED_BAD.fetch_add(1, Ordering::Relaxed);
         }
-        // More may wait: come back, after the others.
+        // More frames may be received: continue after the other tasks.
         self.burst = 0;
         cx.waker().wake_by_ref();
         None
@@ -127,12 +112,12 @@ impl Driver for Lan9118 {
 
     fn transmit(&mut self, cx: &mut Context<'_>) -> Option<Sending<'_>> {
         TASK.register(cx.waker());
-        room_or_listen().then_some(Sending { buffer: &mut self.sending })
+        room_or_unmask().then_some(Sending { buffer: &mut self.sending })
     }
 
     fn link_state(&mut self, cx: &mut Context<'_>) -> LinkState {
         TASK.register(cx.waker());
-        if LINK_NEWS.swap(false, Ordering::AcqRel) {
+        if LINK_CHANGED.swap(false, Ordering::AcqRel) {
             self.link = match chip::is_link_up() {
                 Ok(true) => LinkState::Up,
                 Ok(false) => LinkState::Down,
@@ -157,7 +142,7 @@ impl Driver for Lan9118 {
     }
 }
 
-/// A frame that has come.
+/// A received frame.
 pub(crate) struct Received<'a> {
     buffer: &'a mut chip::Buffer,
     length: usize,
@@ -176,7 +161,7 @@ pub(crate) struct Sending<'a> {
 
 impl TxToken for Sending<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, write: F) -> R {
-        // The network keeps to the size it was told, so a longer frame is never asked for.
+        // The network stack keeps to the MTU.
         let length = length.min(chip::FRAME_BYTES_MAX);
         let result = write(self.buffer.get_mut(..length).unwrap_or_default());
         SENT_BAD.fetch_add(chip::send_frame(self.buffer, length), Ordering::Relaxed);

@@ -1,30 +1,26 @@
 //! The log: defmt frames over the serial port, decoded on the host with the image's symbols.
 //!
-//! A reader that has stopped reading must not stop the board: a frame that finds no room for too long is cut short.
-//! The decoder then drops it and finds the next one.
+//! A reader that stops must not stop the board: a frame that finds the port full for too long is truncated. The decoder
+//! drops it and synchronises to the next one.
 
 use crate::peripherals::UART0;
 use core::cell::RefCell;
 use critical_section::{Mutex, RestoreState};
 
-/// One byte to send.
-const DATA: usize = 0x00;
-/// Bit 0: no room to send.
-const STATE: usize = 0x04;
+const DATA: usize = 0x00; // byte to send
+const STATE: usize = 0x04; // bit 0: the send buffer is full
 const STATE_SEND_FULL: u32 = 1;
-/// Bit 0: sending is on.
-const CTRL: usize = 0x08;
+const CTRL: usize = 0x08; // bit 0: sending is on
 const CTRL_SEND: u32 = 1;
-/// Clock cycles per bit. The emulated port is as fast as its reader, whatever this says.
-const BAUDDIV: usize = 0x10;
+const BAUDDIV: usize = 0x10; // clock cycles per bit. The emulated port is as fast as its reader, whatever the value
 const BAUDDIV_MIN: u32 = 16;
 
-/// How often one frame may find the port full, in all, before the rest of it is dropped.
+/// How often one frame may find the port full before the rest of it is dropped.
 const FULL_POLLS_MAX: u32 = 20_000;
 
 static PORT: Mutex<RefCell<Port>> = Mutex::new(RefCell::new(Port::new()));
 
-/// Turns the serial port on. What is logged before this is lost.
+/// Turns the serial port on. Earlier lines are lost.
 pub(crate) fn start() {
     UART0.write(BAUDDIV, BAUDDIV_MIN);
     UART0.write(CTRL, CTRL_SEND);
@@ -32,7 +28,7 @@ pub(crate) fn start() {
 
 struct Port {
     encoder: defmt::Encoder,
-    /// What the interrupts go back to when the frame is done; nothing when no frame is under way.
+    /// Interrupt state to restore at the end of the frame; `None` between frames.
     interrupts: Option<RestoreState>,
     polls_left: u32,
 }
@@ -44,7 +40,7 @@ impl Port {
 
     fn begin(&mut self, interrupts: RestoreState) {
         if self.interrupts.is_some() {
-            // Whoever began that frame panicked within it and does not come back.
+            // The earlier frame was interrupted by a panic and is not resumed.
             self.end();
         } else {
             self.interrupts = Some(interrupts);
@@ -74,8 +70,7 @@ fn send(bytes: &[u8], polls_left: &mut u32) {
     }
 }
 
-/// Nothing that is done with the port logs, so it is never borrowed twice; if it is all the same, by a fault in the
-/// middle of it, that fault stays silent.
+/// Code that holds the port does not log, so it is never borrowed twice; a fault while it is held is not logged.
 fn with<R>(act: impl FnOnce(&mut Port) -> R) -> Option<R> {
     critical_section::with(|section| PORT.borrow(section).try_borrow_mut().ok().map(|mut port| act(&mut port)))
 }

@@ -1,7 +1,7 @@
 //! The emulated board: QEMU's machine `mps2-an385`, a Cortex-M3 with LAN9118 Ethernet.
 //!
-//! At boot it learns who it is from its config page ([`chip::page`]), brings up the network under addresses made from its
-//! id, and hands transport, record and watchdog to the node ([`application`]).
+//! At boot it reads its config page, starts the network with addresses derived from its id, and runs its node
+//! ([`application`]).
 
 #![no_std]
 #![no_main]
@@ -10,45 +10,35 @@
 mod application;
 #[path = "../../boards/chosen.rs"]
 mod chosen;
-#[cfg_attr(app = "clock", path = "conduct/clock.rs")]
-#[cfg_attr(app = "counter", path = "conduct/contend.rs")]
-#[cfg_attr(app = "diffusing", path = "conduct/job.rs")]
-#[cfg_attr(app = "tokens", path = "conduct/bank.rs")]
-#[cfg_attr(app = "none", path = "conduct/idle.rs")]
-mod conduct;
 mod executor;
 mod fault;
 mod lan9118;
 mod logger;
 mod peripherals;
-mod records;
 mod retained;
 mod time_driver;
 mod vectors;
 mod watchdog;
+mod workload;
 
-use crate::fault::{STREAK_MAX, Tally};
+use crate::fault::{FaultCounters, STREAK_MAX};
 use crate::lan9118::Lan9118;
-use crate::retained::Retained;
 use crate::watchdog::Watchdog;
-use embassy_executor::{SpawnError, Spawner};
-use embassy_net::{Runner, StackResources};
-use firmware::page::Page;
-use firmware::store::Store;
-use firmware::transport::udp::{Buffers, Udp};
-use firmware::{address, chip};
+use embassy_executor::Spawner;
+use embassy_net::Runner;
+use firmware::cortex_m;
+use firmware::net::address;
+use firmware::net::udp::Udp;
+use firmware::storage::config_page::ConfigPage;
 use static_cell::StaticCell;
-
-/// Sockets the network has room for: the transport's.
-const SOCKETS: usize = 1;
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
     logger::start();
     time_driver::start();
 
-    let tally = Tally::load();
-    let page = match chip::page() {
+    let faults = FaultCounters::load();
+    let page = match cortex_m::config_page() {
         Ok(page) => page,
         Err(error) => {
             defmt::error!("no valid config page: {}; stopping", error);
@@ -61,52 +51,38 @@ fn main() -> ! {
         page.options,
         page.port,
         page.hops,
-        tally
+        faults
     );
-    if tally.streak >= STREAK_MAX {
-        defmt::error!("{=u32} faults in a row; stopping", tally.streak);
+    if faults.streak >= STREAK_MAX {
+        defmt::error!("{=u32} faults in a row; stopping", faults.streak);
         executor::idle()
     }
-    let ethernet = match Lan9118::start(address::hardware(page.id)) {
+    let ethernet = match Lan9118::start(address::mac(page.id)) {
         Ok(ethernet) => ethernet,
         Err(error) => {
             defmt::error!("no Ethernet: {}; stopping", error);
             executor::idle()
         }
     };
-    executor::run(|spawner| {
-        if start(spawner, page, ethernet).is_err() {
-            defmt::error!("a task did not start; resetting");
-            fault::fail()
-        }
-    })
+    executor::run(|spawner| start(spawner, page, ethernet))
 }
 
 /// Starts the network and the node.
-fn start(spawner: Spawner, page: Page, ethernet: Lan9118) -> Result<(), SpawnError> {
-    static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
-    // Filled at run time, though they could be constants: as such they would take as much flash as RAM.
-    static BUFFERS: StaticCell<Buffers> = StaticCell::new();
-    // Lent to the network, not given: its task would hold two copies of what it is given.
+fn start(spawner: Spawner, page: ConfigPage, ethernet: Lan9118) {
+    // Borrowed by the network: a task that owned it would hold two copies.
     static ETHERNET: StaticCell<Lan9118> = StaticCell::new();
 
-    let resources = RESOURCES.init(StackResources::new());
-    let (stack, runner) = embassy_net::new(ETHERNET.init(ethernet), address::config(page.id), resources, page.seed);
-    let Ok(transport) = Udp::open(stack, BUFFERS.init_with(Buffers::new), page.port) else {
-        // A valid page has a port that can be opened.
-        fault::fail()
-    };
-    spawner.spawn(network(runner)?);
-    spawner.spawn(node(page, transport, records::open(), Watchdog::start())?);
-    Ok(())
+    let (transport, _, runner) = cortex_m::start_udp(&page, ETHERNET.init(ethernet), page.seed);
+    cortex_m::spawn(spawner, network_task(runner));
+    cortex_m::spawn(spawner, node_task(page, transport, Watchdog::start()));
 }
 
 #[embassy_executor::task]
-async fn network(mut runner: Runner<'static, &'static mut Lan9118>) -> ! {
+async fn network_task(mut runner: Runner<'static, &'static mut Lan9118>) -> ! {
     runner.run().await
 }
 
 #[embassy_executor::task]
-async fn node(page: Page, transport: Udp<'static>, store: Store<Retained>, watchdog: Watchdog) -> ! {
-    application::run(page, transport, store, watchdog).await
+async fn node_task(page: ConfigPage, transport: Udp<'static>, watchdog: Watchdog) -> ! {
+    application::run(page, transport, watchdog).await
 }

@@ -1,8 +1,8 @@
-//! Time in microseconds, from two CMSDK timers: one counts down freely, the other wakes the board.
+//! Time in microseconds, from two CMSDK timers: a free-running down counter and an alarm.
 //!
-//! The counter has 32 bits and starts over every 171.8 s. Time is kept as the ticks up to the last reading plus the
-//! counter's value then; a reading adds what has passed since. That needs no overflow interrupt, only a reading at
-//! least once per round, and the alarm sees to it: it is never set further ahead than a quarter of a round.
+//! The counter has 32 bits and wraps every 171.8 s. The driver keeps the ticks up to the last reading and the counter's
+//! value then; a reading adds the difference. That needs no overflow interrupt, only one reading per wrap: the alarm is
+//! never set further ahead than a quarter of it.
 
 use crate::peripherals::{Block, CLOCK_HZ, TIMER0, TIMER1};
 use crate::vectors::Interrupt;
@@ -15,16 +15,12 @@ use embassy_time_queue_utils::Queue;
 const COUNTER: Block = TIMER0;
 const ALARM: Block = TIMER1;
 
-/// Starts, stops, and allows a timer to interrupt.
-const CTRL: usize = 0x0;
+const CTRL: usize = 0x0; // enables a timer and its interrupt
 const CTRL_ENABLE: u32 = 1;
 const CTRL_INTERRUPT: u32 = 1 << 3;
-/// What is left to count.
-const VALUE: usize = 0x4;
-/// Where counting starts over; 0 makes the timer stop at 0.
-const RELOAD: usize = 0x8;
-/// Whether the timer has interrupted; written to clear it.
-const INTSTATUS: usize = 0xc;
+const VALUE: usize = 0x4; // current value
+const RELOAD: usize = 0x8; // value after 0; a timer with 0 stops
+const INTSTATUS: usize = 0xc; // whether the timer has fired; writing clears it
 const INTSTATUS_FIRED: u32 = 1;
 
 #[expect(clippy::cast_possible_truncation, reason = "a million")]
@@ -32,15 +28,15 @@ const CYCLES_PER_TICK: u32 = CLOCK_HZ / TICK_HZ as u32;
 const ALARM_CYCLES_MAX: u32 = 1 << 30;
 const ALARM_TICKS_MAX: u64 = (ALARM_CYCLES_MAX / CYCLES_PER_TICK) as u64;
 
-/// More than this between two readings means the counter was seen to step back, not ahead by almost a round.
+/// A larger difference between two readings means that the counter was read as stepping back.
 const ELAPSED_CYCLES_MAX: u32 = u32::MAX - ALARM_CYCLES_MAX;
 
 const _: () = assert!((CLOCK_HZ as u64).is_multiple_of(TICK_HZ), "a tick is a whole number of cycles");
-const _: () = assert!(ALARM_CYCLES_MAX < ELAPSED_CYCLES_MAX, "an alarm comes before a reading is due");
+const _: () = assert!(ALARM_CYCLES_MAX < ELAPSED_CYCLES_MAX, "the alarm ensures a reading per wrap");
 
 struct Clock {
     ticks: u64,
-    /// The counter's value when it stood at `ticks`.
+    /// Value of the counter at `ticks`.
     value: u32,
     queue: Queue,
 }
@@ -51,13 +47,13 @@ impl Clock {
         if elapsed <= ELAPSED_CYCLES_MAX {
             let ticks = elapsed / CYCLES_PER_TICK;
             self.ticks = self.ticks.saturating_add(u64::from(ticks));
-            // The cycles of a tick not yet full are left for the next reading.
+            // The cycles of an incomplete tick are left for the next reading.
             self.value = self.value.wrapping_sub(ticks.wrapping_mul(CYCLES_PER_TICK));
         }
         self.ticks
     }
 
-    /// Wakes who is due, and sets the alarm for who is next.
+    /// Wakes expired timers, and sets the alarm for the next.
     fn serve(&mut self) {
         let now = self.now();
         let next = self.queue.next_expiration(now);
@@ -77,7 +73,7 @@ impl Timers {
         Self(Mutex::new(RefCell::new(Clock { ticks: 0, value: u32::MAX, queue: Queue::new() })))
     }
 
-    /// Nothing that is done with the clock comes back here, so it is never borrowed twice.
+    /// Code that holds the clock does not call this, so it is never borrowed twice.
     fn with<R>(&self, act: impl FnOnce(&mut Clock) -> R) -> R {
         critical_section::with(|section: CriticalSection<'_>| act(&mut self.0.borrow_ref_mut(section)))
     }
@@ -99,7 +95,7 @@ impl Driver for Timers {
 
 embassy_time_driver::time_driver_impl!(static TIMERS: Timers = Timers::new());
 
-/// Starts time at 0. Before this, time stands still.
+/// Starts time at 0.
 pub(crate) fn start() {
     COUNTER.write(CTRL, 0);
     COUNTER.write(RELOAD, u32::MAX);
@@ -111,7 +107,7 @@ pub(crate) fn start() {
     Interrupt::Alarm.enable();
 }
 
-/// A deadline has come.
+/// Handles the alarm.
 pub(crate) fn on_alarm() {
     TIMERS.with(Clock::serve);
 }

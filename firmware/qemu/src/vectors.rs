@@ -1,4 +1,4 @@
-//! The interrupts this board uses, and who handles them.
+//! The interrupts of this board, and their handlers.
 
 use crate::{fault, lan9118, time_driver};
 use cortex_m::interrupt::InterruptNumber;
@@ -7,16 +7,16 @@ use cortex_m::peripheral::NVIC;
 /// Interrupt lines of the processor, from Arm's application note 385.
 const LINES: usize = 32;
 
-/// An interrupt line in use; the number is its place in the vector table.
+/// An interrupt line in use; the number is its index in the vector table.
 #[derive(Clone, Copy)]
 pub(crate) enum Interrupt {
-    /// Timer 1: a deadline has come.
+    /// Timer 1, the alarm.
     Alarm = 9,
-    /// The Ethernet controller wants attention.
+    /// The Ethernet controller.
     Ethernet = 13,
 }
 
-#[expect(unsafe_code, reason = "the numbers are those of the vector table below, and do not change")]
+#[expect(unsafe_code, reason = "the constant indices of the vector table below")]
 unsafe impl InterruptNumber for Interrupt {
     fn number(self) -> u16 {
         self as u16
@@ -24,10 +24,10 @@ unsafe impl InterruptNumber for Interrupt {
 }
 
 impl Interrupt {
-    /// Forgets what is pending on this line and lets it interrupt from now on.
+    /// Clears a pending interrupt and unmasks the line.
     pub(crate) fn enable(self) {
         NVIC::unpend(self);
-        #[expect(unsafe_code, reason = "its handler shares state through critical sections and atomics only")]
+        #[expect(unsafe_code, reason = "handlers share state through critical sections and atomics only")]
         unsafe {
             NVIC::unmask(self);
         }
@@ -36,7 +36,7 @@ impl Interrupt {
 
 type Handler = extern "C" fn();
 
-#[expect(clippy::indexing_slicing, reason = "done by the compiler, which refuses a number that is not in the table")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 const fn table() -> [Handler; LINES] {
     let mut table = [stray as Handler; LINES];
     table[Interrupt::Alarm as usize] = alarm;
@@ -44,7 +44,7 @@ const fn table() -> [Handler; LINES] {
     table
 }
 
-#[expect(unsafe_code, reason = "the runtime's linker script wants the table under this name, in this place")]
+#[expect(unsafe_code, reason = "the symbol and the section of the runtime's linker script")]
 #[unsafe(link_section = ".vector_table.interrupts")]
 #[unsafe(no_mangle)]
 static __INTERRUPTS: [Handler; LINES] = table();
@@ -57,7 +57,7 @@ extern "C" fn ethernet() {
     lan9118::on_interrupt();
 }
 
-/// No other line is ever enabled: if one comes, this is not the board it was built for.
+/// No other line is ever enabled: this is not the board of the image.
 extern "C" fn stray() {
-    fault::fail()
+    fault::on_stray_interrupt()
 }

@@ -1,4 +1,4 @@
-//! Boards with a Raspberry Pi RP2040: what they share. A board's own file brings its network.
+//! The code all boards with a Raspberry Pi RP2040 share. A board's own file has its network.
 
 #![no_std]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -7,96 +7,52 @@
 mod chosen;
 mod hardware;
 
-use chosen::{LOCKS, NEIGHBOURS_MAX};
+use chosen::PEERS_MAX;
 use defmt_rtt as _;
 use embassy_embedded_hal::adapter::BlockingAsync;
-use embassy_net::{Runner, Stack, StackResources};
-use embassy_net_driver::Driver;
 use embassy_rp::clocks::RoscRng;
 use embassy_rp::flash::{self, Blocking};
 use embassy_rp::gpio::Input;
 use embassy_rp::{Peri, peripherals};
-use firmware::button::{Asks, Button};
-use firmware::desk::Desk;
-use firmware::drive::drive;
-use firmware::keeper::flash::Flash;
-use firmware::page::{Page, options};
-use firmware::panel::Lights;
-use firmware::transport::udp::{Buffers, Udp};
-use firmware::{address, chip};
+use firmware::cortex_m::{self, Parts};
+use firmware::net::udp::Udp;
+use firmware::storage::config_page::{ConfigPage, options};
+use firmware::ui::led::Led;
+use firmware::ui::pins::{LOW, PinButton};
 pub use hardware::{Rp, Vsys};
 use portable_atomic as _;
-use static_cell::StaticCell;
 
-/// Sockets the network has room for: the transport's.
-const SOCKETS: usize = 1;
-/// Bytes of flash on the boards.
+/// Size of the flash.
 const FLASH_BYTES: usize = 2 * 1024 * 1024;
-/// Where the processor sees the flash.
+/// Address of the flash.
 const FLASH_BASE: u32 = 0x1000_0000;
-
-/// How the node tells the light.
-pub static LIGHTS: Lights = Lights::new();
-/// How the button tells the node.
-pub static ASKS: Asks = Asks::new();
 
 type RpFlash = flash::Flash<'static, peripherals::FLASH, Blocking, FLASH_BYTES>;
 
-/// A board that knows who it is.
+/// A board that has read its config page.
 pub struct Board {
-    /// Who it is.
-    pub page: Page,
+    /// The config page.
+    pub page: ConfigPage,
     flash: RpFlash,
 }
 
 impl Board {
-    /// Reads who the board is; the flash carries the number it was born with.
+    /// Reads the config page; the serial number is that of the flash.
     #[must_use]
     pub fn start(flash: Peri<'static, peripherals::FLASH>) -> Self {
         let mut flash = RpFlash::new_blocking(flash);
-        let mut number = [0; 8];
-        if flash.blocking_unique_id(&mut number).is_err() {
-            defmt::warn!("the flash does not tell its number");
+        let mut serial = [0; 8];
+        if flash.blocking_unique_id(&mut serial).is_err() {
+            defmt::warn!("the serial number of the flash cannot be read");
         }
-        Self { page: chip::identity(&number, options::LAN), flash }
+        Self { page: cortex_m::identify(&serial, options::LAN), flash }
     }
 
-    /// Joins the network under addresses made from the board's id.
-    pub fn network<D: Driver>(&self, driver: D) -> (Stack<'static>, Runner<'static, D>) {
-        static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
-        let resources = RESOURCES.init(StackResources::new());
-        embassy_net::new(driver, address::config(self.page.id), resources, RoscRng.next_u64())
-    }
-
-    /// Runs the node, until it cannot go on: then the board starts over.
-    pub async fn run(self, stack: Stack<'static>, hardware: Rp) -> ! {
-        // Filled at run time, though they could be constants: as such they would take as much flash as RAM.
-        static BUFFERS: StaticCell<Buffers> = StaticCell::new();
-        let Self { page, flash } = self;
-        let Ok(mut transport) = Udp::open(stack, BUFFERS.init_with(Buffers::new), page.port) else {
-            defmt::error!("no such port: {=u16}", page.port);
-            chip::rest().await
-        };
-        let Ok(mut keeper) = Flash::open(BlockingAsync::new(flash), chip::records(FLASH_BASE)) else {
-            defmt::error!("the memory map has no room for records");
-            chip::rest().await
-        };
-        let mut board = Desk::<_, LOCKS>::new(hardware, &page, &LIGHTS, &ASKS);
-        let start = chosen::start(page, RoscRng.next_u64());
-        drive::<_, _, NEIGHBOURS_MAX, _>(start, &mut transport, &mut keeper, &mut board).await;
-        chip::rest().await
-    }
-}
-
-/// A button that pulls its pin to the ground.
-pub struct PinButton(pub Input<'static>);
-
-impl Button for PinButton {
-    async fn down(&mut self) {
-        self.0.wait_for_low().await;
-    }
-
-    async fn up(&mut self) {
-        self.0.wait_for_high().await;
+    /// Runs the node. When it stops, the board resets.
+    pub async fn run(self, transport: Udp<'static>, hardware: Rp, led: impl Led, button: Input<'static>) -> ! {
+        let (button, flash) = (PinButton::<_, LOW>(button), BlockingAsync::new(self.flash));
+        let parts = Parts { led, button, hardware, flash, flash_base: FLASH_BASE };
+        let start = chosen::start(self.page, RoscRng.next_u64());
+        cortex_m::run::<_, _, PEERS_MAX, _, _>(&start, transport, parts).await
     }
 }

@@ -1,81 +1,55 @@
-//! What a board says about jobs that spread over the boards. Other boards link none of it.
+//! Log lines about diffusing jobs.
 
-use super::{numbers, small};
-use core::fmt;
+use super::{log_lines, node, numbers, to_u32};
 use protocol::NodeId;
 
-/// Something a node says about a job.
+/// A report about a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobReport {
-    /// It has begun one.
-    Begun {
-        /// Of how many units.
+    /// The node has started a job.
+    Started {
+        /// Its units.
         units: u32,
     },
-    /// It has heard that one is over.
+    /// A job has terminated.
     Terminated {
-        /// Which.
+        /// The job.
         job: u32,
-        /// Who found out.
+        /// The node that detected it.
         by: NodeId,
-        /// By how many waves.
+        /// The waves it took.
         waves: u32,
-        /// How many units it has done itself, of this and all before.
-        done: u32,
+        /// Units this node has done so far, of all jobs.
+        units_done: u32,
     },
-    /// Nobody will find out: letters to or from a member were lost.
-    Unknowable,
+    /// Termination cannot be detected: messages to or from a member were lost.
+    Undetectable,
 }
 
-const UNKNOWABLE: &str = "unknowable: letters to or from a member were lost";
+log_lines! { JobReport {
+    Self::Started { units } => info "started: units {=u32}", units;
+    Self::Terminated { job, by, waves, units_done } =>
+        info "terminated: job {=u32} by node {=u32}, waves {=u32}, done {=u32}", job, by.0, waves, units_done;
+    Self::Undetectable => warn "undetectable: messages to or from a member were lost";
+} }
 
 impl JobReport {
-    /// Writes the line to the log.
-    #[cfg(feature = "defmt")]
-    pub fn log(&self) {
-        match *self {
-            Self::Begun { units } => defmt::info!("begun: units {=u32}", units),
-            Self::Terminated { job, by, waves, done } => {
-                defmt::info!(
-                    "terminated: job {=u32} by node {=u32}, waves {=u32}, done {=u32}",
-                    job,
-                    by.0,
-                    waves,
-                    done
-                );
-            }
-            Self::Unknowable => defmt::warn!("{=str}", UNKNOWABLE),
-        }
-    }
-
-    /// Reads a line; `None` where it is none of these.
+    /// Parses a line; `None` where it is no report about a job.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let (word, rest) = line.split_once(": ")?;
         match word {
-            "begun" => {
+            "started" => {
                 let [units] = numbers(rest)?;
-                Some(Self::Begun { units: small(units)? })
+                Some(Self::Started { units: to_u32(units)? })
             }
             "terminated" => {
                 let [job, by, waves, done] = numbers(rest)?;
-                let (job, by, waves, done) = (small(job)?, NodeId(small(by)?), small(waves)?, small(done)?);
-                Some(Self::Terminated { job, by, waves, done })
+                let (job, by, waves, units_done) = (to_u32(job)?, node(by)?, to_u32(waves)?, to_u32(done)?);
+                Some(Self::Terminated { job, by, waves, units_done })
             }
-            "unknowable" => Some(Self::Unknowable),
-            _ => None, // any other line of a log
-        }
-    }
-}
-
-impl fmt::Display for JobReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Begun { units } => write!(f, "begun: units {units}"),
-            Self::Terminated { job, by, waves, done } => {
-                write!(f, "terminated: job {job} by node {}, waves {waves}, done {done}", by.0)
-            }
-            Self::Unknowable => f.write_str(UNKNOWABLE),
+            "undetectable" => Some(Self::Undetectable),
+            _ => None, // another line of a log
         }
     }
 }
@@ -86,19 +60,18 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn every_line_about_a_job_reads_back_as_what_was_said() {
-        let over = JobReport::Terminated { job: 3, by: NodeId(7), waves: 2, done: u32::MAX };
-        for report in [JobReport::Begun { units: 60 }, over, JobReport::Unknowable] {
+    fn formatting_and_parsing_are_inverse() {
+        let terminated = JobReport::Terminated { job: 3, by: NodeId(7), waves: 2, units_done: u32::MAX };
+        for report in [JobReport::Started { units: 60 }, terminated, JobReport::Undetectable] {
             assert_eq!(JobReport::parse(&report.to_string()), Some(report), "{report}");
         }
-        assert_eq!(over.to_string(), "terminated: job 3 by node 7, waves 2, done 4294967295");
+        assert_eq!(terminated.to_string(), "terminated: job 3 by node 7, waves 2, done 4294967295");
     }
 
     #[test]
-    fn other_lines_say_nothing_about_a_job() {
-        for line in
-            ["", "begun", "begun: soon", "terminated: job 1", "terminated: job 1 by node 2, waves 3, done 4294967296"]
-        {
+    fn other_lines_are_no_reports() {
+        let too_large = "terminated: job 1 by node 2, waves 3, done 4294967296";
+        for line in ["", "started", "started: soon", "terminated: job 1", too_large] {
             assert_eq!(JobReport::parse(line), None, "{line}");
         }
     }

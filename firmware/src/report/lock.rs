@@ -1,188 +1,126 @@
-//! What a board says about a lock: a line for each thing its lock tells it. Boards that only elect link none of it.
+//! Log lines about a lock.
 
-use super::{numbers, small, term};
-use core::fmt;
-use protocol::clock::{Stamp, Term};
+use super::{log_lines, numbers, term, to_u32};
+use protocol::base::lamport::LamportTime;
+use protocol::base::term::Term;
 use protocol::mutex::{Fence, LockId, Notice, Refusal};
 
-/// Something a node says about a lock.
+/// A report about a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockReport {
-    /// It holds the lock, or goes on holding it.
+    /// The node holds the lock, or has renewed its lease.
     Holding {
-        /// Which.
+        /// The lock.
         lock: LockId,
-        /// Under which fence.
+        /// The fence of the grant.
         fence: Fence,
     },
-    /// It waits for the lock.
+    /// The node waits for the lock.
     Waiting {
-        /// For which.
+        /// The lock.
         lock: LockId,
-        /// How many come first.
+        /// Requests queued before its own.
         ahead: u8,
     },
-    /// It was refused something.
-    Refused {
-        /// Of which lock.
-        lock: LockId,
-        /// Why.
-        why: Refusal,
-    },
-    /// It will lose the lock soon.
-    Expiring {
-        /// Which.
-        lock: LockId,
-    },
-    /// It has lost the lock.
-    Lost {
-        /// Which.
-        lock: LockId,
-    },
-    /// It gave the lock back.
-    Released {
-        /// Which.
-        lock: LockId,
-    },
-    /// What the lock protects has counted one up for it.
+    /// A command was refused.
+    Refused(LockId, Refusal),
+    /// The lease ends soon.
+    Expiring(LockId),
+    /// The lock is lost.
+    Lost(LockId),
+    /// The lock is released.
+    Released(LockId),
+    /// The protected counter was incremented for this node.
     Counted {
-        /// Which lock.
+        /// The lock.
         lock: LockId,
-        /// Under this fence.
+        /// The fence of the increment.
         fence: Fence,
-        /// What the counter says now.
+        /// The value of the counter.
         total: u32,
     },
-    /// What the lock protects has refused it: a later holder was there.
+    /// The protected counter refused an increment: it has seen a later fence.
     Outdated {
-        /// Which lock.
+        /// The lock.
         lock: LockId,
-        /// Under this fence.
+        /// The fence of the increment.
         fence: Fence,
     },
 }
 
+log_lines! { LockReport {
+    Self::Holding { lock, fence: Fence { term: Term { number, by }, count } } =>
+        info "holding: lock {=u32}, fence {=u32} by node {=u32}, count {=u64}", lock.number(), number, by.0, count.0;
+    Self::Waiting { lock, ahead } => info "waiting: lock {=u32}, ahead {=u8}", lock.number(), ahead;
+    Self::Refused(lock, reason) =>
+        info "refused: lock {=u32}, because {=str}", lock.number(), reason.description();
+    Self::Expiring(lock) => info "expiring: lock {=u32}", lock.number();
+    Self::Lost(lock) => warn "lost: lock {=u32}", lock.number();
+    Self::Released(lock) => info "released: lock {=u32}", lock.number();
+    Self::Counted { lock, fence: Fence { term: Term { number, by }, count }, total } =>
+        info "counted: lock {=u32}, fence {=u32} by node {=u32}, count {=u64}, total {=u32}",
+        lock.number(), number, by.0, count.0, total;
+    Self::Outdated { lock, fence: Fence { term: Term { number, by }, count } } =>
+        warn "outdated: lock {=u32}, fence {=u32} by node {=u32}, count {=u64}", lock.number(), number, by.0, count.0;
+} }
+
 impl LockReport {
-    /// What is said of a notice.
+    /// The report of a notice.
     #[must_use]
-    pub const fn of(notice: &Notice) -> Self {
+    pub const fn from_notice(notice: &Notice) -> Self {
         match *notice {
             Notice::Acquired { lock, fence, .. } => Self::Holding { lock, fence },
             Notice::Waiting { lock, ahead } => Self::Waiting { lock, ahead },
-            Notice::Refused { lock, why } => Self::Refused { lock, why },
-            Notice::Expiring { lock, .. } => Self::Expiring { lock },
-            Notice::Lost { lock } => Self::Lost { lock },
-            Notice::Released { lock } => Self::Released { lock },
+            Notice::Refused { lock, reason } => Self::Refused(lock, reason),
+            Notice::Expiring { lock, .. } => Self::Expiring(lock),
+            Notice::Lost { lock } => Self::Lost(lock),
+            Notice::Released { lock } => Self::Released(lock),
         }
     }
 
-    /// Writes the line to the log.
-    #[cfg(feature = "defmt")]
-    pub fn log(&self) {
-        match *self {
-            Self::Holding { lock, fence: Fence { term: Term { number, by }, count } } => {
-                defmt::info!(
-                    "holding: lock {=u32}, fence {=u32} by node {=u32}, count {=u64}",
-                    lock.number(),
-                    number,
-                    by.0,
-                    count.0
-                );
-            }
-            Self::Waiting { lock, ahead } => defmt::info!("waiting: lock {=u32}, ahead {=u8}", lock.number(), ahead),
-            Self::Refused { lock, why } => {
-                defmt::info!("refused: lock {=u32}, because {=str}", lock.number(), why.words());
-            }
-            Self::Expiring { lock } => defmt::info!("expiring: lock {=u32}", lock.number()),
-            Self::Lost { lock } => defmt::warn!("lost: lock {=u32}", lock.number()),
-            Self::Released { lock } => defmt::info!("released: lock {=u32}", lock.number()),
-            Self::Counted { lock, fence: Fence { term: Term { number, by }, count }, total } => {
-                defmt::info!(
-                    "counted: lock {=u32}, fence {=u32} by node {=u32}, count {=u64}, total {=u32}",
-                    lock.number(),
-                    number,
-                    by.0,
-                    count.0,
-                    total
-                );
-            }
-            Self::Outdated { lock, fence: Fence { term: Term { number, by }, count } } => {
-                defmt::warn!(
-                    "outdated: lock {=u32}, fence {=u32} by node {=u32}, count {=u64}",
-                    lock.number(),
-                    number,
-                    by.0,
-                    count.0
-                );
-            }
-        }
-    }
-
-    /// Reads a line; `None` where it is none of these.
+    /// Parses a line; `None` where it is no report about a lock.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let (word, rest) = line.split_once(": lock ")?;
         match word {
-            "holding" => {
+            "holding" | "outdated" => {
                 let [lock, number, by, count] = numbers(rest)?;
-                Some(Self::Holding { lock: LockId::from_number(small(lock)?), fence: fence(number, by, count)? })
+                let (lock, fence) = (lock_id(lock)?, fence(number, by, count)?);
+                Some(if word == "holding" { Self::Holding { lock, fence } } else { Self::Outdated { lock, fence } })
             }
             "counted" => {
                 let [lock, number, by, count, total] = numbers(rest)?;
-                let (lock, total) = (LockId::from_number(small(lock)?), small(total)?);
-                Some(Self::Counted { lock, fence: fence(number, by, count)?, total })
-            }
-            "outdated" => {
-                let [lock, number, by, count] = numbers(rest)?;
-                Some(Self::Outdated { lock: LockId::from_number(small(lock)?), fence: fence(number, by, count)? })
+                let (lock, fence, total) = (lock_id(lock)?, fence(number, by, count)?, to_u32(total)?);
+                Some(Self::Counted { lock, fence, total })
             }
             "waiting" => {
                 let [lock, ahead] = numbers(rest)?;
-                Some(Self::Waiting { lock: LockId::from_number(small(lock)?), ahead: u8::try_from(ahead).ok()? })
+                Some(Self::Waiting { lock: lock_id(lock)?, ahead: u8::try_from(ahead).ok()? })
             }
             "refused" => {
-                let (number, reason) = rest.split_once(", because ")?;
-                let why = Refusal::ALL.into_iter().find(|known| known.words() == reason)?;
-                Some(Self::Refused { lock: lock(number)?, why })
+                let (number, description) = rest.split_once(", because ")?;
+                let reason = Refusal::ALL.into_iter().find(|reason| reason.description() == description)?;
+                Some(Self::Refused(lock_id(number.parse().ok()?)?, reason))
             }
-            "expiring" => Some(Self::Expiring { lock: lock(rest)? }),
-            "lost" => Some(Self::Lost { lock: lock(rest)? }),
-            "released" => Some(Self::Released { lock: lock(rest)? }),
-            _ => None, // any other line of a log
-        }
-    }
-}
-
-impl fmt::Display for LockReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Holding { lock, fence: Fence { term: Term { number, by }, count } } => {
-                let lock = lock.number();
-                write!(f, "holding: lock {lock}, fence {number} by node {}, count {}", by.0, count.0)
+            "expiring" | "lost" | "released" => {
+                let report = match word {
+                    "expiring" => Self::Expiring,
+                    "lost" => Self::Lost,
+                    _ => Self::Released,
+                };
+                Some(report(lock_id(rest.parse().ok()?)?))
             }
-            Self::Waiting { lock, ahead } => write!(f, "waiting: lock {}, ahead {ahead}", lock.number()),
-            Self::Refused { lock, why } => write!(f, "refused: lock {}, because {}", lock.number(), why.words()),
-            Self::Expiring { lock } => write!(f, "expiring: lock {}", lock.number()),
-            Self::Lost { lock } => write!(f, "lost: lock {}", lock.number()),
-            Self::Released { lock } => write!(f, "released: lock {}", lock.number()),
-            Self::Counted { lock, fence: Fence { term: Term { number, by }, count }, total } => {
-                let (lock, by, count) = (lock.number(), by.0, count.0);
-                write!(f, "counted: lock {lock}, fence {number} by node {by}, count {count}, total {total}")
-            }
-            Self::Outdated { lock, fence: Fence { term: Term { number, by }, count } } => {
-                let (lock, by, count) = (lock.number(), by.0, count.0);
-                write!(f, "outdated: lock {lock}, fence {number} by node {by}, count {count}")
-            }
+            _ => None, // another line of a log
         }
     }
 }
 
 fn fence(number: u64, by: u64, count: u64) -> Option<Fence> {
-    Some(Fence { term: term(number, by)?, count: Stamp(count) })
+    Some(Fence { term: term(number, by)?, count: LamportTime(count) })
 }
 
-fn lock(number: &str) -> Option<LockId> {
-    number.parse().ok().map(LockId::from_number)
+fn lock_id(number: u64) -> Option<LockId> {
+    to_u32(number).map(LockId::from_number)
 }
 
 #[cfg(test)]
@@ -194,25 +132,25 @@ mod tests {
     const DOOR: LockId = LockId::from_name("door");
 
     #[test]
-    fn every_line_about_a_lock_reads_back_as_what_was_said() {
-        let fence = Fence { term: Term { number: 3, by: NodeId(7) }, count: Stamp(u64::MAX) };
+    fn formatting_and_parsing_are_inverse() {
+        let fence = Fence { term: Term { number: 3, by: NodeId(7) }, count: LamportTime(u64::MAX) };
         let reports = [
             LockReport::Holding { lock: DOOR, fence },
             LockReport::Waiting { lock: DOOR, ahead: 2 },
-            LockReport::Expiring { lock: DOOR },
-            LockReport::Lost { lock: DOOR },
-            LockReport::Released { lock: DOOR },
+            LockReport::Expiring(DOOR),
+            LockReport::Lost(DOOR),
+            LockReport::Released(DOOR),
             LockReport::Counted { lock: DOOR, fence, total: 12 },
             LockReport::Outdated { lock: DOOR, fence },
         ];
-        let refused = Refusal::ALL.map(|why| LockReport::Refused { lock: DOOR, why });
+        let refused = Refusal::ALL.map(|reason| LockReport::Refused(DOOR, reason));
         for report in reports.into_iter().chain(refused) {
             assert_eq!(LockReport::parse(&report.to_string()), Some(report), "{report}");
         }
     }
 
     #[test]
-    fn other_lines_say_nothing_about_a_lock() {
+    fn other_lines_are_no_reports() {
         for line in ["", "lost", "lost: 3", "lost: lock", "lost: lock 4294967296", "refused: lock 1, because so"] {
             assert_eq!(LockReport::parse(line), None, "{line}");
         }

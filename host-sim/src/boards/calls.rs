@@ -1,6 +1,6 @@
-//! Who calls whom in an image: every direct branch from one function into another, read from the instructions.
+//! The call graph of an image: every direct branch from one function into another, decoded from the instructions.
 //!
-//! Calls through a pointer are not seen. `protocol` makes none: it has no callbacks and no trait objects.
+//! Calls through a pointer are not found. `protocol` makes none: it has no callbacks and no trait objects.
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
@@ -10,13 +10,13 @@ pub(super) struct Function {
     pub(super) name: String,
     start: u64,
     end: u64,
-    /// Whom it calls.
+    /// Its calls.
     pub(super) calls: Vec<Call>,
 }
 
 #[cfg(test)]
 impl Function {
-    /// A function for tests.
+    /// Creates a function for tests.
     pub(super) fn named(number: usize, calls: Vec<Call>) -> Self {
         Self { name: format!("f{number}"), start: 0, end: 0, calls }
     }
@@ -25,19 +25,19 @@ impl Function {
 /// A branch into a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// Where.
+    /// The address of the branch.
     pub(super) at: u64,
-    /// Into which function, by its number.
+    /// The index of the called function.
     pub(super) to: usize,
 }
 
-/// All functions of an image, in the order of their addresses.
+/// Returns all functions of an image, by address.
 pub(super) fn functions(file: &object::File<'_>) -> Vec<Function> {
     let mut functions: Vec<Function> = file
         .symbols()
         .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0)
         .map(|symbol| {
-            let start = symbol.address() & !1; // the lowest bit says that it is Thumb code
+            let start = symbol.address() & !1; // the lowest bit marks Thumb code
             let name = format!("{:#}", rustc_demangle::demangle(symbol.name().unwrap_or_default()));
             Function { name, start, end: start + symbol.size(), calls: Vec::new() }
         })
@@ -57,7 +57,7 @@ pub(super) fn functions(file: &object::File<'_>) -> Vec<Function> {
     functions
 }
 
-/// Where code is interrupted by tables: the symbols `$d` and `$t` of the Arm ABI say where each begins.
+/// Returns where data and code begin, by the mapping symbols `$d` and `$t` of the Arm ABI.
 fn data_ranges(file: &object::File<'_>) -> Vec<(u64, bool)> {
     let mut marks: Vec<(u64, bool)> = file
         .symbols()
@@ -88,8 +88,8 @@ fn calls<'a>(
         while at < range.end {
             let here = at;
             let half = |address: u64| -> Option<u16> {
-                let place = usize::try_from(address.checked_sub(base)?).ok()?;
-                Some(u16::from_le_bytes(bytes.get(place..place + 2)?.try_into().ok()?))
+                let index = usize::try_from(address.checked_sub(base)?).ok()?;
+                Some(u16::from_le_bytes(bytes.get(index..index + 2)?.try_into().ok()?))
             };
             let (Some(first), second) = (half(here), half(here + 2).unwrap_or(0)) else { return None };
             if is_data(marks, here) {
@@ -107,7 +107,7 @@ fn calls<'a>(
     })
 }
 
-/// How long an instruction is, and where it branches to, if it does (Armv7-M reference manual, A5 and A7.7.12, .18).
+/// Returns the length of an instruction, and its target if it is a branch (Armv7-M reference manual, A5, A7.7.12, .18).
 fn decode(at: u64, first: u16, second: u16) -> (u64, Option<u64>) {
     let (first, second) = (u32::from(first), u32::from(second));
     let to = |offset: i32| Some(at.wrapping_add(4).wrapping_add_signed(i64::from(offset)));
@@ -140,7 +140,7 @@ fn decode(at: u64, first: u16, second: u16) -> (u64, Option<u64>) {
     }
 }
 
-/// A number of so many bits, with its sign.
+/// Sign-extends a number of so many bits.
 fn extend(word: u32, bits: u32) -> i32 {
     let shift = 32 - bits;
     (word << shift).cast_signed() >> shift
@@ -151,8 +151,8 @@ mod tests {
     use super::{decode, is_data};
 
     #[test]
-    fn branches_are_read_as_an_assembler_writes_them() {
-        // Each pair is what `llvm-mc -triple=thumbv7em` gives for the line beside it.
+    fn branches_are_decoded_as_the_assembler_encodes_them() {
+        // The encodings are those of `llvm-mc -triple=thumbv7em`.
         assert_eq!(decode(0x1000, 0xf000, 0xf800), (4, Some(0x1004))); // bl .+4
         assert_eq!(decode(0x1000, 0xf7ff, 0xfffe), (4, Some(0x1000))); // bl .
         assert_eq!(decode(0x1000, 0xf000, 0xb800), (4, Some(0x1004))); // b.w .+4
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_branch_is_stepped_over() {
+    fn other_instructions_are_skipped() {
         assert_eq!(decode(0, 0xbf00, 0), (2, None)); // nop
         assert_eq!(decode(0, 0xf3bf, 0x8f4f), (4, None)); // dsb
         assert_eq!(decode(0, 0xe92d, 0x4ff0), (4, None)); // push.w
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_between_instructions_are_told_by_their_marks() {
+    fn data_between_instructions_is_recognized_by_its_symbols() {
         let marks = [(0x10, false), (0x20, true), (0x30, false)];
         assert_eq!(
             [0x0f, 0x10, 0x1e, 0x20, 0x2e, 0x30].map(|at| is_data(&marks, at)),

@@ -1,75 +1,75 @@
-//! What an image takes of its board, and whether it is where the board looks for it.
+//! Inspection of an image: the memory it uses, its location, and its panics.
 
 use super::{Board, Limits, PanicPath, Region, panic_paths};
 use object::{Object, ObjectSection, SectionFlags, elf};
 use serde::Serialize;
 
-/// What an image takes, in bytes.
+/// The bytes an image uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Taken {
+pub struct Used {
     /// Of flash.
     pub flash: u64,
     /// Of RAM, without the stack.
     pub ram: u64,
 }
 
-/// What was found out about an image.
+/// The result of an inspection.
 #[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
-    /// What it takes.
+pub struct Inspection {
+    /// The memory it uses.
     #[serde(flatten)]
-    pub taken: Taken,
-    /// What is wrong with it, a sentence each.
+    pub used: Used,
+    /// The violations, a sentence each.
     pub violations: Vec<String>,
 }
 
-/// Looks into the image of a board, which may take no more than this; where nothing is said, what there is.
+/// Inspects the image of a board against `limits`, if there are any besides the board's memory.
 ///
 /// # Errors
-/// When it cannot be read at all.
-pub fn inspect(board: &Board, limits: Option<Limits>, image: &[u8]) -> Result<Verdict, String> {
+/// If the image cannot be parsed.
+pub fn inspect(board: &Board, limits: Option<Limits>, image: &[u8]) -> Result<Inspection, String> {
     let file = object::File::parse(image).map_err(|error| error.to_string())?;
     let mut violations = Vec::new();
-    let taken = place(board, &file, &mut violations);
-    let limits = limits.map(|limits| [("flash", taken.flash, limits.flash), ("RAM", taken.ram, limits.ram)]);
-    for (what, taken, limit) in limits.into_iter().flatten() {
-        if taken > limit {
-            violations.push(format!("{taken} bytes of {what} are more than the limit of {limit}"));
+    let used = sections(board, &file, &mut violations);
+    let limits = limits.map(|limits| [("flash", used.flash, limits.flash), ("RAM", used.ram, limits.ram)]);
+    for (memory, used, limit) in limits.into_iter().flatten() {
+        if used > limit {
+            violations.push(format!("{used} bytes of {memory} are more than the limit of {limit}"));
         }
     }
     vectors(board, &file, &mut violations);
     let panics = panic_paths(image)?;
     violations.extend(panics.iter().map(|path: &PanicPath| format!("protocol can panic: {path}")));
-    Ok(Verdict { taken, violations })
+    Ok(Inspection { used, violations })
 }
 
-/// Adds up what goes to the board, and sees that each piece has a place there.
-fn place(board: &Board, file: &object::File<'_>, violations: &mut Vec<String>) -> Taken {
+/// Adds up the sections that go to the board, and checks that each is in a memory region.
+fn sections(board: &Board, file: &object::File<'_>, violations: &mut Vec<String>) -> Used {
     let layout = board.layout();
-    let mut taken = Taken::default();
+    let mut used = Used::default();
     for section in file.sections().filter(|section| section.size() > 0) {
         let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
         if sh_flags & u64::from(elf::SHF_ALLOC) == 0 {
-            continue; // for debuggers and log decoders
+            continue; // for debuggers and the log decoder
         }
         let (name, bytes) = (section.name().unwrap_or_default(), section.size());
         let home = layout.regions.iter().find(|region: &&Region| region.holds(section.address(), bytes));
         match home.map(|region| region.name.as_str()) {
             Some("RAM") => {
-                taken.ram += bytes;
-                // What begins with a value is kept in flash until the program starts.
+                used.ram += bytes;
+                // Initial values are stored in flash.
                 let (_, in_file) = section.file_range().unwrap_or_default();
-                taken.flash += in_file.min(bytes);
+                used.flash += in_file.min(bytes);
             }
-            Some("FLASH" | "BOOT2") => taken.flash += bytes,
-            Some(other) => violations.push(format!("{name} lies in {other}, which is not the program's")),
-            None => violations.push(format!("{name} at {:#x} lies nowhere on the board", section.address())),
+            Some("FLASH" | "BOOT2") => used.flash += bytes,
+            Some(other) => violations.push(format!("{name} is in {other}, which is not for the program")),
+            None => violations.push(format!("{name} at {:#x} is in no memory of the board", section.address())),
         }
     }
-    taken
+    used
 }
 
-/// The processor starts at the beginning of flash: with the end of the stack, and with the first instruction.
+/// Checks the vector table at the beginning of flash: the initial stack pointer and the reset vector.
 fn vectors(board: &Board, file: &object::File<'_>, violations: &mut Vec<String>) {
     let layout = board.layout();
     let (Some(flash), Some(ram)) = (layout.region("FLASH"), layout.region("RAM")) else { return };

@@ -1,18 +1,18 @@
-//! A memory map, read from the linker's script: as much of its language as the maps of boards use.
+//! Memory maps, parsed from linker scripts: the part of the language that the boards' maps use.
 
 /// A range of memory with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// What the map calls it.
+    /// Its name.
     pub name: String,
     /// Its first address.
     pub origin: u64,
-    /// How long it is.
+    /// Its length.
     pub bytes: u64,
 }
 
 impl Region {
-    /// Whether it holds all of `bytes` from `address` on.
+    /// Returns whether it contains `bytes` bytes from `address` on.
     #[must_use]
     pub fn holds(&self, address: u64, bytes: u64) -> bool {
         address >= self.origin && address.saturating_add(bytes) <= self.origin + self.bytes
@@ -22,12 +22,12 @@ impl Region {
 /// A memory map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// What it names.
+    /// Its regions.
     pub regions: Vec<Region>,
 }
 
 impl Layout {
-    /// Reads the `MEMORY` of a linker's script; nothing where it is none, or says more than this understands.
+    /// Parses the `MEMORY` block of a linker script; `None` if there is none or its syntax is not supported.
     #[must_use]
     pub fn parse(script: &str) -> Option<Self> {
         let (_, rest) = script.split_once("MEMORY")?;
@@ -36,14 +36,14 @@ impl Layout {
         Some(Self { regions })
     }
 
-    /// The region of this name.
+    /// Returns the region of this name.
     #[must_use]
     pub fn region(&self, name: &str) -> Option<&Region> {
         self.regions.iter().find(|region| region.name == name)
     }
 }
 
-/// `NAME : ORIGIN = number, LENGTH = sum`
+/// Parses `NAME : ORIGIN = number, LENGTH = sum`.
 fn region(line: &str) -> Option<Region> {
     let (name, rest) = line.split_once(':')?;
     let (origin, length) = rest.split_once(',')?;
@@ -52,21 +52,21 @@ fn region(line: &str) -> Option<Region> {
     Some(Region { name: name.trim().to_owned(), origin: sum(origin)?, bytes: sum(length)? })
 }
 
-/// Numbers, the first one less the others.
+/// Parses a difference: the first number less the others.
 fn sum(text: &str) -> Option<u64> {
     let mut numbers = text.split('-').map(number);
     let first = numbers.next()??;
     numbers.try_fold(first, |left, next| left.checked_sub(next?))
 }
 
-/// A number as linkers write it: of base 16 after `0x`, and in units of 1024 or its square.
+/// Parses a number of a linker script: hexadecimal after `0x`, or with the suffix `K` or `M`.
 fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok();
     }
     let units = [('K', 1024), ('M', 1024 * 1024)];
-    let unit = units.into_iter().find_map(|(letter, unit)| Some((text.strip_suffix(letter)?, unit)));
+    let unit = units.into_iter().find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?, unit)));
     let (digits, unit) = unit.unwrap_or((text, 1));
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::{Layout, Region};
 
     #[test]
-    fn a_map_is_read_as_the_linker_reads_it() {
+    fn a_map_is_parsed_as_the_linker_parses_it() {
         let script = "/* words */\nMEMORY\n{\n  A : ORIGIN = 0x100, LENGTH = 2M - 0x100 - 4K\n  B : ORIGIN = 16, LENGTH = 1\n}\n";
         let regions = vec![
             Region { name: "A".into(), origin: 0x100, bytes: 2 * 1024 * 1024 - 0x100 - 4096 },
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_not_guessed_at() {
+    fn unsupported_syntax_is_refused() {
         for script in ["", "MEMORY {\n A : ORIGIN = 0, LENGTH = 4K + 1\n}", "MEMORY {\n A : ORIGIN = x, LENGTH = 1\n}"]
         {
             assert_eq!(Layout::parse(script), None, "{script}");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_holds_what_ends_where_it_ends() {
+    fn a_region_contains_a_range_up_to_its_end() {
         let region = Region { name: String::new(), origin: 100, bytes: 10 };
         assert!(region.holds(100, 10) && region.holds(110, 0) && region.holds(105, 5));
         assert!(!region.holds(99, 1) && !region.holds(100, 11) && !region.holds(u64::MAX, 1));

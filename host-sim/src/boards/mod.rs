@@ -1,7 +1,7 @@
-//! The boards there are, and what can be done with them from a desktop: build their images, look into these, write them.
+//! The supported boards: building, inspecting and writing their images.
 //!
-//! [`BOARDS`] is the one table; whatever names a board takes it from there. Flash and RAM of a board are in its memory
-//! map, `firmware/boards/NAME.x`, which the linker and this program read alike.
+//! [`BOARDS`] is the only table of boards. The flash and RAM of a board are in its memory map,
+//! `firmware/boards/NAME.x`, which both the linker and this program read.
 
 mod build;
 mod calls;
@@ -9,30 +9,32 @@ mod check;
 mod layout;
 mod panics;
 mod parts;
+pub mod toolchain;
 pub mod tools;
 pub mod uf2;
 
 pub use build::{build, workspace};
-pub use check::{Taken, Verdict, inspect};
+pub use check::{Inspection, Used, inspect};
 pub use layout::{Layout, Region};
-pub use panics::{Path as PanicPath, panic_paths};
+pub use panics::{LineTable, PanicPath, line_table, panic_paths};
 pub use parts::{App, Parts};
 
-use crate::swarm::setup::{self, Toolchain};
+use crate::base::nearest::unknown;
+use toolchain::Toolchain;
 
-/// How a board gets its image.
+/// How the image is written to a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flashing {
-    /// It is emulated: the emulator loads it.
+    /// The emulator loads it.
     Emulated,
-    /// By a debug probe: what probe-rs calls its chip.
+    /// By a debug probe; the name of the chip in probe-rs.
     Probe(&'static str),
-    /// As a file on the drive that the board shows while its button is held, or by a debug probe.
+    /// As a file on the USB drive of the bootloader, or by a debug probe; the name of the chip in probe-rs.
     Drive(&'static str),
 }
 
 impl Flashing {
-    /// What probe-rs calls the chip; nothing where there is none to write.
+    /// Returns the name of the chip in probe-rs; `None` for an emulated board.
     #[must_use]
     pub const fn chip(self) -> Option<&'static str> {
         match self {
@@ -42,7 +44,7 @@ impl Flashing {
     }
 }
 
-/// How a board speaks to others.
+/// The network of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// IEEE 802.15.4.
@@ -53,7 +55,7 @@ pub enum Network {
     Wifi,
 }
 
-/// What an image may take at most, in bytes.
+/// The most bytes an image may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Of flash.
@@ -65,30 +67,30 @@ pub struct Limits {
 /// A board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
-    /// Its name: on the command line, of its binary, and of its feature.
+    /// Its name: on the command line, of its binary and of its feature.
     pub name: &'static str,
-    /// The package its image is built from.
+    /// The package of its image.
     pub package: &'static str,
-    /// Its processor, as compilers call it.
+    /// Its target triple.
     pub target: &'static str,
-    /// The feature that chooses it among the boards of its package.
+    /// The feature that selects it among the boards of its package.
     pub feature: Option<&'static str>,
-    /// How it gets its image.
+    /// How its image is written.
     pub flashing: Flashing,
-    /// How it speaks to others.
+    /// Its network.
     pub network: Network,
-    /// What its image may take.
+    /// The limits of its image.
     pub limits: Limits,
     /// Its memory map.
     map: &'static str,
 }
 
-/// What a radio alone needs.
+/// For a radio.
 const SMALL: Limits = Limits { flash: 64 * 1024, ram: 16 * 1024 };
-/// What a network stack needs besides.
+/// For an IP stack.
 const LARGE: Limits = Limits { flash: 128 * 1024, ram: 48 * 1024 };
 
-/// A board whose feature has its name.
+/// A board with a feature of its own name.
 macro_rules! board {
     ($name:literal, $package:literal, $target:literal, $flashing:expr, $network:expr, $limits:expr) => {
         Board {
@@ -106,7 +108,7 @@ macro_rules! board {
 
 const RP2040: Flashing = Flashing::Drive("RP2040");
 
-/// The board that every machine has.
+/// The emulated board.
 pub const EMULATED: Board = Board {
     feature: None,
     ..board!("mps2-an385", "firmware-qemu", "thumbv7m-none-eabi", Flashing::Emulated, Network::Ethernet, LARGE)
@@ -124,18 +126,18 @@ pub const BOARDS: [Board; 6] = [
 ];
 
 impl Board {
-    /// The board of this name.
+    /// Returns the board of this name.
     ///
     /// # Errors
-    /// A sentence with the names there are, the nearest first.
+    /// A sentence with the nearest name.
     pub fn by_name(name: &str) -> Result<&'static Self, String> {
         BOARDS
             .iter()
             .find(|board| board.name == name)
-            .ok_or_else(|| parts::unknown("board", name, &BOARDS.map(|board| board.name)))
+            .ok_or_else(|| unknown("board", name, BOARDS.map(|board| board.name).into_iter()))
     }
 
-    /// What its memory map says.
+    /// Returns its memory map.
     ///
     /// # Panics
     /// Never: a test reads the map of every board.
@@ -144,7 +146,7 @@ impl Board {
         Layout::parse(self.map).expect("the map of every board is read in a test")
     }
 
-    /// What there is on it for a program.
+    /// Returns the memory for a program.
     #[must_use]
     pub fn memory(&self) -> Limits {
         let layout = self.layout();
@@ -152,12 +154,12 @@ impl Board {
         Limits { flash: bytes("FLASH"), ram: bytes("RAM") }
     }
 
-    /// Finds or installs what building its image needs, telling each step in a line.
+    /// Finds or installs the toolchain for its image; calls `log` with each command it runs.
     ///
     /// # Errors
     /// A sentence with the command that the user has to run.
-    pub fn prepare(&self, tell: impl FnMut(&str)) -> Result<Toolchain, String> {
-        setup::prepare_compiler(self.target, tell)
+    pub fn prepare_toolchain(&self, log: impl FnMut(&str)) -> Result<Toolchain, String> {
+        toolchain::prepare_compiler(self.target, log)
     }
 }
 
@@ -166,18 +168,15 @@ mod tests {
     use super::{BOARDS, Board, Flashing, Network};
 
     #[test]
-    fn every_map_can_be_read_and_sets_room_aside() {
+    fn every_memory_map_can_be_parsed_and_reserves_its_regions() {
         for board in BOARDS {
             let layout = board.layout();
-            let place = |name| layout.region(name).unwrap_or_else(|| panic!("{} has no {name}", board.name));
-            assert!(
-                place("FLASH").bytes >= board.limits.flash && place("RAM").bytes >= board.limits.ram,
-                "{}",
-                board.name
-            );
-            assert!(place("CONFIG").bytes >= 4096, "{}", board.name);
+            let region = |name| layout.region(name).unwrap_or_else(|| panic!("{} has no {name}", board.name));
+            let (flash, ram) = (region("FLASH").bytes, region("RAM").bytes);
+            assert!(flash >= board.limits.flash && ram >= board.limits.ram, "{}", board.name);
+            assert!(region("CONFIG").bytes >= 4096, "{}", board.name);
             if board.flashing != Flashing::Emulated {
-                assert!(place("RECORDS").bytes >= 2 * place("CONFIG").bytes, "{}", board.name);
+                assert!(region("RECORDS").bytes >= 2 * region("CONFIG").bytes, "{}", board.name);
             }
             assert_eq!(layout.region("BLOBS").is_some(), board.network == Network::Wifi, "{}", board.name);
         }
@@ -195,9 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_board_is_answered_with_the_nearest() {
+    fn an_unknown_board_is_refused_with_the_nearest_name() {
         assert_eq!(Board::by_name("pico-w").map(|board| board.package), Ok("firmware-rp"));
         let text = Board::by_name("picow").unwrap_err();
-        assert!(text.starts_with("there is no board \"picow\"; there are pico-w, "), "{text}");
+        assert_eq!(text, "there is no board \"picow\" here; the nearest is \"pico-w\"");
     }
 }

@@ -1,30 +1,32 @@
-//! What an image is built with.
+//! The algorithms and the application of an image.
 
 use super::Board;
-use crate::peer;
-use protocol::wire::Kind;
+use crate::base::algorithm_words::check_words;
+use crate::base::nearest::unknown;
+use protocol::election::Wireless;
+use protocol::registry::{AnyElection, AnyMutex};
 
-/// What stands on top of a board's node.
+/// The application of a board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum App {
     /// Nothing.
     #[default]
     None,
-    /// The counter that boards contend for.
+    /// A counter that boards increment under a lock.
     Counter,
     /// A bank of tokens.
     Tokens,
-    /// A job that spreads over the boards.
+    /// Diffusing jobs.
     Diffusing,
-    /// The shared clock.
+    /// A shared clock.
     Clock,
 }
 
 impl App {
-    /// Those that can be asked for by name. The counter comes with a lock.
+    /// The applications that can be chosen by name. The counter comes with a lock.
     const CHOICE: [Self; 3] = [Self::Tokens, Self::Diffusing, Self::Clock];
 
-    /// The word for it.
+    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,77 +38,77 @@ impl App {
         }
     }
 
-    /// The application of this name.
+    /// Returns the application of this name.
     ///
     /// # Errors
-    /// A sentence with the names there are, the nearest first.
+    /// A sentence with the nearest name.
     pub fn by_name(name: &str) -> Result<Self, String> {
         let found = Self::CHOICE.into_iter().find(|app| app.name() == name);
-        found.ok_or_else(|| unknown("application", name, &Self::CHOICE.map(Self::name)))
+        found.ok_or_else(|| unknown("application", name, Self::CHOICE.map(Self::name).into_iter()))
     }
 }
 
-/// The election, the lock and the application of an image: it links them and no other.
+/// The election, the lock and the application of an image, which links no others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// The word for the election.
+    /// The election's name.
     pub election: String,
-    /// The word for the lock; [`Parts::NO_MUTEX`] where it has none.
+    /// The lock's name; [`Parts::NO_MUTEX`] for none.
     pub mutex: String,
-    /// What stands on top.
+    /// The application.
     pub app: App,
 }
 
 impl Parts {
-    /// The word for no lock.
+    /// The name for no lock.
     pub const NO_MUTEX: &'static str = "none";
 
-    /// What was chosen; what was not, is as usual.
+    /// Returns the chosen parts, with the default for a part that is not chosen.
     ///
     /// # Errors
-    /// A sentence with the names there are, where one is none of them.
+    /// A sentence with the nearest name, if a name is unknown.
     pub fn choose(election: Option<&str>, mutex: Option<&str>) -> Result<Self, String> {
-        let usual = Self::default();
-        let one_of = |what, name: &str, known: &[&str]| {
-            if known.contains(&name) { Ok(name.to_owned()) } else { Err(unknown(what, name, known)) }
-        };
+        let default = Self::default();
+        if let Some(words) = election {
+            check_words("election", words, AnyElection::OPTIONS)?;
+        }
+        if let Some(words) = mutex {
+            check_words("mutex", words, AnyMutex::OPTIONS)?;
+        }
         Ok(Self {
-            election: election.map_or(Ok(usual.election.clone()), |name| one_of("election", name, peer::ELECTIONS))?,
-            mutex: mutex.map_or(Ok(usual.mutex.clone()), |name| one_of("mutex", name, peer::MUTEXES))?,
-            ..usual
+            election: election.map_or(default.election, str::to_owned),
+            mutex: mutex.map_or(default.mutex, str::to_owned),
+            app: default.app,
         })
     }
 
-    /// Whether it is what boards run unless something else is asked for: they elect, and that is all. The limits of a board
-    /// are for this; anything else has the whole chip.
+    /// Returns whether these are the default parts: an election and nothing else. Only they are held to the limits of a
+    /// board.
     #[must_use]
-    pub fn are_usual(&self) -> bool {
+    pub fn are_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What the build scripts of the boards look at.
+    /// Returns the environment variables that the boards' build scripts read.
     pub(super) fn environment(&self) -> [(&'static str, &str); 3] {
         [("CONCLAVE_ELECTION", &self.election), ("CONCLAVE_MUTEX", &self.mutex), ("CONCLAVE_APP", self.app.name())]
     }
 
-    /// What the image of `board` is called that has them.
+    /// Returns the file name of the image of `board` with these parts.
     pub(super) fn file_name(&self, board: &Board) -> String {
         let chosen = [self.election.as_str(), &self.mutex, self.app.name()];
-        chosen.into_iter().filter(|&part| part != "none").fold(board.name.to_owned(), |name, part| name + "-" + part)
+        let name = chosen
+            .into_iter()
+            .filter(|&part| part != "none")
+            .fold(board.name.to_owned(), |name, part| name + "-" + part);
+        name.replace([':', '=', ','], "_")
     }
 }
 
 impl Default for Parts {
     fn default() -> Self {
-        Self { election: Kind::Wireless.name().to_owned(), mutex: Self::NO_MUTEX.to_owned(), app: App::None }
+        Self { election: Wireless::NAME.to_owned(), mutex: Self::NO_MUTEX.to_owned(), app: App::None }
     }
-}
-
-/// The sentence about a name that nothing has; the nearest come first.
-pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let mut names = known.to_vec();
-    names.sort_by_key(|known| strsim::damerau_levenshtein(name, known));
-    format!("there is no {what} \"{name}\"; there are {}.", names.join(", "))
 }
 
 #[cfg(test)]
@@ -115,7 +117,7 @@ mod tests {
     use crate::boards::EMULATED;
 
     #[test]
-    fn every_choice_has_an_image_of_its_own() {
+    fn every_choice_has_its_own_image() {
         let names = [(None, None), (Some("bully"), None), (Some("bully"), Some("central")), (None, Some("central"))]
             .map(|(election, mutex)| Parts::choose(election, mutex).unwrap().file_name(&EMULATED));
         assert_eq!(
@@ -125,22 +127,19 @@ mod tests {
     }
 
     #[test]
-    fn an_application_has_an_image_of_its_own_and_a_name() {
+    fn an_application_has_its_own_image_and_a_name() {
         let parts = Parts { app: App::Tokens, ..Parts::default() };
         assert_eq!(parts.file_name(&EMULATED), "mps2-an385-wireless-tokens");
         assert_eq!(App::by_name("clock"), Ok(App::Clock));
         let text = App::by_name("token").unwrap_err();
-        assert_eq!(text, "there is no application \"token\"; there are tokens, clock, diffusing.");
+        assert_eq!(text, "there is no application \"token\" here; the nearest is \"tokens\"");
     }
 
     #[test]
-    fn a_name_that_nothing_has_is_answered_with_the_nearest() {
+    fn an_unknown_name_is_refused_with_the_nearest() {
         let text = Parts::choose(Some("buly"), None).unwrap_err();
-        assert!(text.starts_with("there is no election \"buly\"; there are bully, "), "{text}");
-        assert!(
-            Parts::choose(None, Some("centre"))
-                .unwrap_err()
-                .starts_with("there is no mutex \"centre\"; there are central")
-        );
+        assert_eq!(text, "there is no election \"buly\" here; the nearest is \"bully\"");
+        let text = Parts::choose(None, Some("centre")).unwrap_err();
+        assert_eq!(text, "there is no mutex \"centre\" here; the nearest is \"central\"");
     }
 }

@@ -1,31 +1,31 @@
-//! UF2: what a board that shows itself as a drive takes. A file of blocks of 512 bytes, each with 256 bytes of flash and
-//! where they go (<https://github.com/microsoft/uf2>).
+//! UF2, the file format of USB drive bootloaders: blocks of 512 bytes, each with 256 bytes of flash and their address
+//! (<https://github.com/microsoft/uf2>).
 
 use object::{Object, ObjectSegment};
 
-/// The family of the RP2040, as the format's authors list it.
+/// The family id of the RP2040.
 pub const RP2040: u32 = 0xe48b_ff56;
 
 const BLOCK_BYTES: usize = 512;
 const PAYLOAD_BYTES: usize = 256;
 const MAGIC: [u32; 2] = [0x0a32_4655, 0x9e5d_5157];
 const MAGIC_END: u32 = 0x0ab1_6f30;
-/// The family is given.
+/// The family id is present.
 const FLAG_FAMILY: u32 = 0x2000;
 
-/// What goes where.
+/// Addresses and their bytes.
 pub type Pieces = Vec<(u32, Vec<u8>)>;
 
-/// What an image puts into flash.
+/// Returns the flash contents of an image.
 ///
 /// # Errors
-/// When it is no image.
+/// If it is no image.
 pub fn pieces(elf: &[u8]) -> Result<Pieces, String> {
     let file = object::read::elf::ElfFile32::<object::Endianness>::parse(elf).map_err(|error| error.to_string())?;
     let endian = file.endian();
     let loaded = |segment: &object::read::elf::ElfSegment32<'_, '_>| {
         use object::read::elf::ProgramHeader as _;
-        // Where it is stored, which is not where it is used if it is copied to RAM at the start.
+        // The load address: initial values are copied from there to RAM.
         let address = segment.elf_program_header().p_paddr(endian);
         let data = segment.data().ok()?;
         (!data.is_empty()).then(|| (address, data.to_vec()))
@@ -33,10 +33,10 @@ pub fn pieces(elf: &[u8]) -> Result<Pieces, String> {
     Ok(file.segments().filter_map(|segment| loaded(&segment)).collect())
 }
 
-/// The file for these pieces.
+/// Returns the file for these pieces.
 ///
 /// # Errors
-/// When two pieces contradict each other.
+/// If two pieces overlap.
 pub fn encode(pieces: &[(u32, Vec<u8>)], family: u32) -> Result<Vec<u8>, String> {
     let mut pages = std::collections::BTreeMap::<u32, [u8; PAYLOAD_BYTES]>::new();
     let mut written = std::collections::BTreeSet::new();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_carry_pages_in_order_and_say_how_many_they_are() {
+    fn blocks_carry_pages_in_order_and_their_total() {
         let file = encode(&[(0x1000_0200, vec![7; 300]), (0x1000_0000, vec![1])], RP2040).unwrap();
         assert_eq!(file.len(), 3 * 512);
         for block in 0..3 {
@@ -83,12 +83,12 @@ mod tests {
             assert_eq!(word(&file, block, 5), block as u32);
         }
         assert_eq!([0, 1, 2].map(|block| word(&file, block, 3)), [0x1000_0000, 0x1000_0200, 0x1000_0300]);
-        assert_eq!(file[32..34], [1, 0xff], "what is not written stays erased");
+        assert_eq!(file[32..34], [1, 0xff], "the rest stays erased");
         assert_eq!(file[2 * 512 + 32 + 43..2 * 512 + 32 + 45], [7, 0xff]);
     }
 
     #[test]
-    fn pieces_that_contradict_each_other_are_refused() {
+    fn overlapping_pieces_are_refused() {
         assert!(encode(&[(0, vec![1, 2]), (1, vec![3])], RP2040).is_err());
     }
 }

@@ -1,27 +1,27 @@
-//! A number that is often whole.
+//! Numbers that are often whole.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// A count, or a mean of counts. What is whole is written as a whole number, anything else with one or two digits more.
+/// A count, or a mean of counts. Whole numbers are shown without decimals, others with one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Figure(f64);
 
 impl Figure {
-    /// The figure of a number, rounded to hundredths.
+    /// Rounds a number to hundredths.
     #[must_use]
     pub fn new(number: f64) -> Self {
         Self((number * 100.0).round() / 100.0)
     }
 
-    /// The mean of some numbers; of none, zero.
+    /// Returns the mean of some numbers; of none, zero.
     #[must_use]
     pub fn mean(numbers: impl ExactSizeIterator<Item = f64>) -> Self {
         let count = numbers.len().max(1) as f64;
         Self::new(numbers.sum::<f64>() / count)
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_whole_is_written_so() {
+    fn whole_numbers_have_no_decimals() {
         let whole = Figure::mean([10.0, 12.0].into_iter());
         let part = Figure::mean([1.0, 1.0, 2.0].into_iter());
         assert_eq!((whole.to_string(), part.to_string()), ("11".to_owned(), "1.3".to_owned()));

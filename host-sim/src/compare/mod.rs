@@ -1,58 +1,151 @@
-//! Algorithms side by side: what each costs where nothing goes wrong, beside its formula, and where something does.
+//! Algorithms side by side: the cost of each beside its formula, without faults and with some.
 //!
-//! All of them run on one [`ground()`]: the real nodes in the simulator, on a local network where every frame takes the
-//! same time. A [`Clerk`] reads every frame and counts messages as textbooks do, once for each addressee; what the link
-//! and the detector send besides is counted apart. One kind of comparison is one kind of [`Row`]; the table and the
-//! JSON are the same for all.
+//! All run on one network ([`lan_scenario`]): the real nodes in the simulator, on a LAN where every frame takes the
+//! same time. A [`MessageCounter`] reads every frame and counts messages as textbooks do, once per recipient; the
+//! frames of the link and the detector are counted apart. Elections and locks each have their own [`Row`]; the table
+//! and the JSON are the same for both.
+
+/// Declares the cases of a comparison, each with its name and its part of the table: cases without faults come first.
+macro_rules! cases {
+    ($($(#[$doc:meta])* $case:ident = $name:literal in $part:literal),+ $(,)?) => {
+        /// What the nodes do, and which fault occurs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+        pub enum Case { $($(#[$doc])* #[serde(rename = $name)] $case),+ }
+
+        impl Case {
+            /// All cases.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$case),+];
+        }
+
+        impl super::Case for Case {
+            fn name(self) -> &'static str {
+                match self { $(Self::$case => $name),+ }
+            }
+
+            fn part(self) -> u8 {
+                match self { $(Self::$case => $part),+ }
+            }
+        }
+    };
+}
 
 pub mod elections;
 mod figure;
-mod ground;
-mod mail;
+mod message_count;
 pub mod mutexes;
+mod setup;
 mod table;
 
 pub use figure::Figure;
-pub use ground::{HOP, WARM_UP, ground};
-pub use mail::{Clerk, Mail};
-pub use table::{Align, Column, text};
+pub use message_count::{MessageCount, MessageCounter};
+pub use setup::{HOP, WARM_UP, lan_scenario};
+pub use table::{Column, TableRow, text};
 
-use crate::peer::MEMBERS_MAX;
+use crate::scenario::MEMBERS_MAX;
+use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// How many nodes each algorithm is compared with, unless asked otherwise.
+/// The numbers of nodes that elections are compared with by default.
 pub const SIZES: [u32; 4] = [4, 8, 16, 64];
 
-/// How many nodes can be compared: one alone has nobody to agree with.
+/// The numbers of nodes that elections can be compared with.
 pub const NODES: RangeInclusive<u32> = 2..=MEMBERS_MAX as u32;
 
-/// One line of a comparison.
-pub trait Row: Serialize {
-    /// The columns of the table.
+/// A case of a comparison.
+pub trait Case: Copy + Serialize + Send {
+    /// Returns its name.
+    fn name(self) -> &'static str;
+
+    /// Returns its part of the table: cases without faults come first.
+    fn part(self) -> u8;
+}
+
+/// The figures of one kind of comparison.
+pub trait Figures: Serialize + Send {
+    /// Their columns.
     const COLUMNS: &'static [Column];
 
-    /// What the table shows of it, a cell for each column.
+    /// Returns one cell for each column.
     fn cells(&self) -> Vec<String>;
 
-    /// Whether it stands together with `before` in the table.
-    fn is_beside(&self, before: &Self) -> bool;
-
-    /// Whether what must hold did.
+    /// Returns whether the required properties held.
     fn holds(&self) -> bool;
+}
+
+/// One algorithm in one case. Figures of a lock are per entry and exit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row<C, F> {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// The number of nodes; for bully, with the coordinator that crashed.
+    pub nodes: u32,
+    /// The case.
+    pub case: C,
+    /// Messages, counted once per recipient; a broadcast of a wireless election counts once.
+    pub messages: Figure,
+    /// The messages by the formula.
+    pub formula: Option<Figure>,
+    /// The messages, by name.
+    pub by_name: BTreeMap<&'static str, Figure>,
+    /// Retransmitted frames.
+    pub retransmits: Figure,
+    /// Frames that acknowledge reliable messages.
+    pub acks: Figure,
+    /// The figures of this kind of comparison.
+    #[serde(flatten)]
+    pub figures: F,
+}
+
+impl<C: Case, F: Figures> TableRow for Row<C, F> {
+    fn columns() -> Vec<Column> {
+        let first = [("algorithm", true), ("nodes", false), ("case", true), ("messages", false), ("formula", false)];
+        let first = first.map(|(head, words)| if words { Column::words(head) } else { Column::numbers(head) });
+        [&first, F::COLUMNS, &[Column::numbers("retransmits"), Column::numbers("acks")]].concat()
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let formula = self.formula.map_or_else(|| "-".to_owned(), |formula| formula.to_string());
+        let nodes = self.nodes.to_string();
+        let first = [self.algorithm.to_owned(), nodes, self.case.name().to_owned(), self.messages.to_string(), formula];
+        [&first[..], &self.figures.cells(), &[self.retransmits.to_string(), self.acks.to_string()]].concat()
+    }
+
+    fn group(&self) -> (u8, u32) {
+        (self.case.part(), self.nodes)
+    }
+
+    fn holds(&self) -> bool {
+        self.figures.holds()
+    }
 }
 
 /// A whole comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison<R> {
-    /// Its lines.
-    pub rows: Vec<R>,
+pub struct Comparison<C, F> {
+    /// Its rows.
+    pub rows: Vec<Row<C, F>>,
 }
 
-impl<R: Row> Comparison<R> {
-    /// Whether what must hold did, in every line.
+impl<C: Case, F: Figures> Comparison<C, F> {
+    /// Compares `algorithms` with groups of these sizes, which must be in `possible`, on all cores.
+    fn of(
+        sizes: &[u32],
+        possible: &RangeInclusive<u32>,
+        algorithms: &[&'static str],
+        rows: impl Fn(&'static str, u32) -> Vec<Row<C, F>> + Sync,
+    ) -> Self {
+        assert!(sizes.iter().all(|nodes| possible.contains(nodes)), "no groups of these sizes: {sizes:?}");
+        let pairs: Vec<_> = sizes.iter().flat_map(|&nodes| algorithms.iter().map(move |&name| (name, nodes))).collect();
+        let mut rows: Vec<_> = pairs.into_par_iter().flat_map_iter(|(name, nodes)| rows(name, nodes)).collect();
+        rows.sort_by_key(|row| row.group().0); // stable: the order within a part stays
+        Self { rows }
+    }
+
+    /// Returns whether the required properties held in every row.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.rows.iter().all(Row::holds)
+        self.rows.iter().all(TableRow::holds)
     }
 }

@@ -1,91 +1,89 @@
 //! A comparison as a table.
 
-use super::Row;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write as _;
-
-/// On which side the cells of a column stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Align {
-    /// Words.
-    Left,
-    /// Numbers.
-    Right,
-}
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What stands above it.
-    pub head: &'static str,
-    /// On which side its cells stand.
-    pub align: Align,
+    head: &'static str,
+    align_right: bool,
 }
 
 impl Column {
-    /// A column of words.
+    /// Creates a column of words.
     #[must_use]
     pub const fn words(head: &'static str) -> Self {
-        Self { head, align: Align::Left }
+        Self { head, align_right: false }
     }
 
-    /// A column of numbers.
+    /// Creates a column of numbers.
     #[must_use]
     pub const fn numbers(head: &'static str) -> Self {
-        Self { head, align: Align::Right }
+        Self { head, align_right: true }
     }
 }
 
-/// The table, in colours if they are wanted: a head, then the rows, a blank line wherever a row does not stand beside
-/// the one before. A row of which something did not hold is red.
+/// A row of a table.
+pub trait TableRow {
+    /// Returns the columns of the table.
+    fn columns() -> Vec<Column>;
+
+    /// Returns one cell for each column.
+    fn cells(&self) -> Vec<String>;
+
+    /// Returns the row's part of the table and its number of nodes; rows of one group stand together.
+    fn group(&self) -> (u8, u32);
+
+    /// Returns whether the required properties held.
+    fn holds(&self) -> bool;
+}
+
+/// Returns the table: a head, then the rows, with a blank line between groups. With colours, a row that does not hold
+/// is red.
 #[must_use]
-pub fn text<R: Row>(rows: &[R], colours: bool) -> String {
-    let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
-    let head: Vec<String> = R::COLUMNS.iter().map(|column| column.head.to_owned()).collect();
-    let width =
-        |at: usize| cells.iter().chain([&head]).filter_map(|row| row.get(at)).map(String::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..R::COLUMNS.len()).map(width).collect();
-    let styled = |style: Style| if colours { style } else { Style::new() };
-    let mut text = String::new();
-    line::<R>(&mut text, &head, &widths, styled(Style::new().bold()));
+pub fn text<R: TableRow>(rows: &[R], colours: bool) -> String {
+    let columns = R::columns();
+    let cells: Vec<Vec<String>> = rows.iter().map(R::cells).collect();
+    let head: Vec<String> = columns.iter().map(|column| column.head.to_owned()).collect();
+    let width = |at: usize| cells.iter().chain([&head]).map(|row| row[at].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let line = |cells: &[String], style: Style| {
+        let style = if colours { style } else { Style::new() };
+        let mut line = String::new();
+        for ((cell, width), column) in cells.iter().zip(&widths).zip(&columns) {
+            let _ =
+                if column.align_right { write!(line, "{cell:>width$}  ") } else { write!(line, "{cell:<width$}  ") };
+        }
+        format!("{style}{}{style:#}\n", line.trim_end())
+    };
+    let mut text = line(&head, Style::new().bold());
     for (at, row) in rows.iter().enumerate() {
-        if at.checked_sub(1).and_then(|before| rows.get(before)).is_some_and(|before| !row.is_beside(before)) {
+        if at > 0 && row.group() != rows[at - 1].group() {
             text.push('\n');
         }
-        let style = if row.holds() { Style::new() } else { styled(AnsiColor::Red.on_default()) };
-        line::<R>(&mut text, &cells[at], &widths, style);
+        text += &line(&cells[at], if row.holds() { Style::new() } else { AnsiColor::Red.on_default() });
     }
     text
-}
-
-fn line<R: Row>(text: &mut String, cells: &[String], widths: &[usize], style: Style) {
-    let mut line = String::new();
-    for ((cell, width), column) in cells.iter().zip(widths).zip(R::COLUMNS) {
-        let _ = match column.align {
-            Align::Left => write!(line, "{cell:<width$}  "),
-            Align::Right => write!(line, "{cell:>width$}  "),
-        };
-    }
-    let _ = writeln!(text, "{style}{}{style:#}", line.trim_end());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Serialize;
 
-    #[derive(Serialize)]
     struct Pair(&'static str, u32);
 
-    impl Row for Pair {
-        const COLUMNS: &'static [Column] = &[Column::words("word"), Column::numbers("count")];
+    impl TableRow for Pair {
+        fn columns() -> Vec<Column> {
+            vec![Column::words("word"), Column::numbers("count")]
+        }
 
         fn cells(&self) -> Vec<String> {
             vec![self.0.to_owned(), self.1.to_string()]
         }
 
-        fn is_beside(&self, before: &Self) -> bool {
-            self.0 == before.0
+        fn group(&self) -> (u8, u32) {
+            (self.0.len() as u8, 0)
         }
 
         fn holds(&self) -> bool {
@@ -94,13 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_they_must_be_and_groups_stand_apart() {
+    fn columns_fit_their_cells_and_groups_stand_apart() {
         let rows = [Pair("a", 1), Pair("a", 20), Pair("longer", 300)];
         assert_eq!(text(&rows, false), "word    count\na           1\na          20\n\nlonger    300\n");
     }
 
     #[test]
-    fn what_did_not_hold_is_red_where_there_are_colours() {
+    fn a_row_that_does_not_hold_is_red_with_colours() {
         let rows = [Pair("a", 1), Pair("a", 300)];
         let red = text(&rows, true);
         assert!(red.lines().nth(2).is_some_and(|line| line.starts_with("\u{1b}[31m")), "{red:?}");

@@ -1,9 +1,10 @@
-//! What is wrong with a scenario, in one sentence.
+//! Errors in scenarios, in one sentence.
 
+use crate::base::nearest::unknown;
 use std::fmt;
 use std::ops::Range;
 
-/// One sentence: which file, which line, what is wrong, and the nearest thing that would be right.
+/// An error: the file, the line, what is wrong, and the nearest valid name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     file: String,
@@ -12,12 +13,12 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// `text` about the part of the file at `span`.
+    /// Creates an error about the part of the file at `span`.
     pub(super) fn at(file: &str, source: &str, span: Range<usize>, text: String) -> Self {
         Self { file: file.to_owned(), line: Some(line_of(source, span.start)), text }
     }
 
-    /// The file cannot be read.
+    /// Creates the error for a file that cannot be read.
     pub(super) fn unreadable(file: &str, error: &std::io::Error) -> Self {
         let text = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -26,13 +27,13 @@ impl ScenarioError {
         Self { file: file.to_owned(), line: None, text }
     }
 
-    /// What the TOML reader complained about.
+    /// Creates an error from one of the TOML reader.
     pub(super) fn from_toml(file: &str, source: &str, error: &toml::de::Error) -> Self {
         let text = reword(error.message());
         Self::at(file, source, error.span().unwrap_or(0..0), text)
     }
 
-    /// The line it is about, from 1; none where the file cannot be read.
+    /// Returns the line, from 1; `None` if the file cannot be read.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.line
@@ -55,33 +56,47 @@ fn line_of(source: &str, offset: usize) -> usize {
     1 + source.bytes().take(offset).filter(|&byte| byte == b'\n').count()
 }
 
-/// The reader's message as a sentence of ours, with the nearest key or word where it names the possible ones.
+/// Keys and values that were renamed, in the tables that have the new name.
+const RENAMED: [(&str, &str); 16] = [
+    ("calm", "settle_time"),
+    ("grey", "range_max"),
+    ("never", "ineligible"),
+    ("beats_missed", "heartbeats_missed_max"),
+    ("settle", "boot_wait"),
+    ("repeat", "reflood_interval"),
+    ("repeats", "reflood_count"),
+    ("hold", "takeover_delay"),
+    ("grace", "takeover_delay_unsettled"),
+    ("share", "probability"),
+    ("watch", "detect-termination"),
+    ("overtaking", "reordering"),
+    ("change", "capacity_change"),
+    ("ends", "terminations"),
+    ("end_known", "detection_delay"),
+    ("clocks_apart", "clock_skew"),
+];
+
+/// Returns the error text for an unknown name: its new name if it was renamed, else the nearest one.
+pub(super) fn unknown_name<'a>(noun: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    let new = RENAMED.iter().find(|(old, _)| *old == name).map(|&(_, new)| new);
+    match new.filter(|&new| known.clone().any(|known| known == new)) {
+        Some(new) => format!("the {noun} \"{name}\" is now called \"{new}\""),
+        None => unknown(noun, name, known),
+    }
+}
+
+/// Rewords a message of the TOML reader; an unknown key is answered with its new name, or the nearest key.
 fn reword(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     if message.starts_with("unknown field") {
         let wrong = quoted.next().unwrap_or_default();
-        return unknown("key", wrong, quoted);
+        return unknown_name("key", wrong, quoted);
     }
     if message.starts_with("missing field") {
         return format!("the key \"{}\" is missing", quoted.next().unwrap_or_default());
     }
-    // The reader may add lines with an excerpt; the first one says it all.
+    // The reader may add lines with an excerpt.
     message.lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
-}
-
-/// "There is no such thing", with the nearest that there is.
-pub(super) fn unknown<'a>(what: &str, wrong: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let nearness = |word: &str| strsim::damerau_levenshtein(wrong, word);
-    let nearest = known.clone().min_by_key(|word| nearness(word));
-    match nearest {
-        Some(word) if nearness(word) <= 1 + word.len() / 2 => {
-            format!("there is no {what} \"{wrong}\" here; the nearest is \"{word}\"")
-        }
-        Some(_) | None => {
-            let all: Vec<&str> = known.collect();
-            format!("there is no {what} \"{wrong}\" here, only {}", all.join(", "))
-        }
-    }
 }
 
 #[cfg(test)]

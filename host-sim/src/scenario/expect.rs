@@ -1,47 +1,47 @@
-//! What a scenario claims: limits on what is measured over all its seeds.
+//! The table `[expect]`: limits on the measures over all seeds.
 
 use super::ScenarioError;
-use super::check::{Reader, choose};
 use super::raw::{RawExpect, RawLimit};
+use super::validate::{Reader, choose};
 use super::values::{Share, Time, Whole};
-use crate::checker;
-use crate::queue::Micros;
+use crate::base::Micros;
 use toml::Spanned;
 
-/// What a scenario claims.
+/// The claims of a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expect {
     /// Limits on times.
     pub limits: Vec<Limit>,
-    /// The share of its time that every node has a leader, at least.
+    /// The least share of its time that every node has a leader.
     pub availability: Option<f64>,
-    /// How often a node may come to lead after the network first agreed, in one run.
+    /// How often nodes may come to lead after the first agreement, in one run.
     pub leader_changes: Option<u64>,
-    /// How often locks are granted in one run, at least.
+    /// The least number of locks granted in one run.
     pub grants: Option<u64>,
-    /// Which of the checkers of locks watch; all of them where nothing is said.
-    pub locks: Option<Vec<&'static str>>,
-    /// How many snapshots are taken in one run, at least.
+    /// The lock checkers that run; all of them if the scenario names none.
+    pub lock_checkers: Option<Vec<&'static str>>,
+    /// The least number of snapshots completed in one run.
     pub snapshots: Option<u64>,
-    /// How often nodes find in one run that a job is over, or that nobody can know, at least.
-    pub ends: Option<u64>,
-    /// How many nodes there are and what all their tokens come to, where the application is a bank.
+    /// The least number of terminations that nodes detect in one run, or find undetectable.
+    pub terminations: Option<u64>,
+    /// The number of nodes and the sum of their tokens, if the application is a bank.
     pub tokens: Option<(u32, u64)>,
 }
 
 /// A limit on a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Which time.
+    /// The name of the measure.
     pub measure: &'static str,
-    /// For which percentile, in thousandths.
+    /// The percentile, in thousandths.
     pub per_mille: u16,
-    /// How long it may be.
-    pub most: Micros,
+    /// The longest time.
+    pub max: Micros,
 }
 
 pub(super) fn expect(
     reader: &Reader<'_>,
+    lock_checkers: &[&'static str],
     tokens: Option<(u32, u64)>,
     raw: Option<RawExpect>,
 ) -> Result<Expect, ScenarioError> {
@@ -53,12 +53,12 @@ pub(super) fn expect(
         ("split_us", raw.split),
         ("rejoin_us", raw.rejoin),
         ("handover_us", raw.handover),
-        ("change_us", raw.change),
+        ("capacity_change_us", raw.capacity_change),
         ("election_us", raw.election),
         ("lock_wait_us", raw.lock_wait),
         ("lock_recovery_us", raw.lock_recovery),
-        ("end_known_us", raw.end_known),
-        ("clocks_apart_us", raw.clocks_apart),
+        ("detection_delay_us", raw.detection_delay),
+        ("clock_skew_us", raw.clock_skew),
     ];
     let mut limits = Vec::new();
     for (measure, limit) in times {
@@ -66,21 +66,20 @@ pub(super) fn expect(
             limits.extend(percentiles(reader, measure, limit)?);
         }
     }
+    let named = raw.locks.map(|names| {
+        let named = |name| Ok(lock_checkers[choose(reader, "checker", name, lock_checkers.iter().copied())?]);
+        names.iter().map(named).collect::<Result<_, _>>()
+    });
     Ok(Expect {
         limits,
         availability: raw.availability.map(|Share(share)| share),
         leader_changes: raw.leader_changes.map(|Whole(changes)| changes as u64),
         grants: raw.grants.map(|Whole(grants)| grants as u64),
-        locks: raw.locks.map(|words| checkers(reader, &words)).transpose()?,
+        lock_checkers: named.transpose()?,
         snapshots: raw.snapshots.map(|Whole(snapshots)| snapshots as u64),
-        ends: raw.ends.map(|Whole(ends)| ends as u64),
+        terminations: raw.terminations.map(|Whole(terminations)| terminations as u64),
         tokens,
     })
-}
-
-fn checkers(reader: &Reader<'_>, words: &[Spanned<String>]) -> Result<Vec<&'static str>, ScenarioError> {
-    let chosen = words.iter().map(|word| choose(reader, "checker", word, checker::OF_LOCKS.into_iter()));
-    chosen.map(|choice| choice.map(|choice| checker::OF_LOCKS[choice])).collect()
 }
 
 fn percentiles(
@@ -91,10 +90,10 @@ fn percentiles(
     let span = raw.span();
     let RawLimit { p50, p99, p999, max } = raw.into_inner();
     let given = [(500, p50), (990, p99), (999, p999), (1_000, max)];
-    let limit = |(per_mille, most): (u16, Option<Time>)| Some(Limit { measure, per_mille, most: most?.0 });
+    let limit = |(per_mille, max): (u16, Option<Time>)| Some(Limit { measure, per_mille, max: max?.0 });
     let limits: Vec<Limit> = given.into_iter().filter_map(limit).collect();
     if limits.is_empty() {
-        return Err(reader.error(span, "a limit needs one of \"p50\", \"p99\", \"p999\" and \"max\"".to_owned()));
+        return Err(reader.error(span, "a limit needs one of \"p50\", \"p99\", \"p999\" and \"max\""));
     }
     Ok(limits)
 }

@@ -1,241 +1,153 @@
-//! What a run is: read from a TOML file, checked once, then a plain value.
+//! Scenarios: read from a TOML file, validated once, then a plain value.
 //!
-//! `SCENARIOS.md` documents every key. `raw` mirrors the file, `check` turns it into a [`Scenario`] or says in one
-//! sentence what is wrong with it, and where.
+//! `SCENARIOS.md` documents every key. `raw` mirrors the file; `validate` turns it into a [`Scenario`] or one sentence
+//! with the first error and its line.
 
 mod app;
-mod check;
 mod error;
 mod expect;
+mod faults;
 mod locks;
-mod plan;
 mod raw;
+mod validate;
 mod values;
 
-pub use app::AppPlan;
 pub use error::ScenarioError;
 pub use expect::{Expect, Limit};
-pub use locks::LockPlan;
-pub use plan::{Action, PauseClock, Sets, Step, Who};
 
-use crate::app::ACTORS_MAX;
-use crate::mobility::Mobility;
-use crate::peer::{self, LOCKERS_MAX, MEMBERS_MAX};
-use crate::queue::Micros;
-use crate::random::Chance;
-use crate::topology::{Reach, Shape};
+use crate::base::Micros;
+use crate::base::algorithm_words::check_words;
+use crate::base::nearest::unknown;
+use crate::sim::world::WorldPlan;
+use crate::workload::apps::APP_GROUP_MAX;
+use crate::workload::locks::LOCK_GROUP_MAX;
 use protocol::Timing;
-use protocol::mandate::Mode;
+use protocol::algorithm::{Algorithm, Scope};
+use protocol::base::ids::SLOTS_MAX;
+use protocol::base::quorum::Mode;
+use protocol::registry::{AnyDetection, AnyElection, AnyMutex};
 use std::ops::Range;
 use std::path::Path;
 
-/// A run, but for its seed.
+/// The names of the termination detections a scenario can choose.
+pub const DETECTIONS: &[&str] = AnyDetection::<APP_GROUP_MAX>::NAMES;
+
+/// How many members a group without locks and applications may have.
+pub const MEMBERS_MAX: usize = SLOTS_MAX;
+
+/// Returns whether the election called `name` works in a group.
+#[must_use]
+pub(crate) fn needs_group(name: &str) -> bool {
+    AnyElection::by_name(name).is_some_and(|election| election.scope() == Scope::Group)
+}
+
+/// Everything about a run but its seed.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The file it was read from, as it was named.
+    /// The name of its file, as it was given.
     pub file: String,
-    /// What was chosen instead of what the file says, as on the command line.
-    pub choices: String,
+    /// The flags that override the file.
+    pub overrides: String,
     /// Its name.
     pub name: String,
-    /// What it shows.
+    /// What it shows, in a sentence.
     pub about: String,
-    /// How many nodes there are.
-    pub nodes: u32,
-    /// How long a run takes.
-    pub duration: Micros,
-    /// Which seeds to run where none are asked for.
+    /// The world it runs in.
+    pub world: WorldPlan,
+    /// The seeds to run if the user names none.
     pub seeds: Range<u64>,
-    /// How long nothing must have happened before the network has to agree.
-    pub calm: Micros,
-    /// The word for the election.
+    /// How long after the last disturbance the network must agree.
+    pub settle_time: Micros,
+    /// The name of the election.
     pub election: String,
-    /// What a leader needs besides having been elected.
-    pub mode: Mode,
-    /// Over how many hops the link carries.
+    /// The hop limit of reliable messages.
     pub hops: u8,
-    /// How nodes are laid out.
-    pub shape: Shape,
-    /// How they walk, if they do.
-    pub mobility: Option<Mobility>,
-    /// What carries their frames.
-    pub medium: Medium,
-    /// What they are worth.
-    pub capacity: CapacityPlan,
-    /// How far clocks run off, in millionths, either way.
-    pub drift_ppm: u32,
-    /// Within which time from the start all nodes boot.
-    pub boot_spread: Micros,
-    /// How long things take in the protocol.
+    /// The timeouts and intervals of the protocol.
     pub timing: Timing,
-    /// What goes wrong, in the order of time.
-    pub faults: Vec<Step>,
-    /// The locks, if there are any.
-    pub locks: Option<LockPlan>,
-    /// What stands on top of the nodes, if anything does.
-    pub app: Option<AppPlan>,
-    /// What it claims.
+    /// Its claims.
     pub expect: Expect,
 }
 
-/// What carries frames.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Medium {
-    /// A radio channel.
-    Radio(RadioPlan),
-    /// A local network.
-    Lan(LanPlan),
-}
-
-/// A radio channel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RadioPlan {
-    /// How far frames carry.
-    pub reach: Reach,
-    /// Bits in a second.
-    pub bit_rate: u32,
-    /// Whether transmitters listen before they talk.
-    pub csma: bool,
-    /// Whether overlapping frames spoil each other.
-    pub collisions: bool,
-    /// The chance that a frame is not heard by one hearer, whatever the distance.
-    pub loss: Chance,
-    /// The share of links that work in one direction only.
-    pub one_way: Chance,
-    /// How many frames wait at a transmitter before new ones are dropped.
-    pub queue: u16,
-}
-
-/// A local network: one broadcast domain.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LanPlan {
-    /// The shortest way.
-    pub delay_min: Micros,
-    /// The longest way.
-    pub delay_max: Micros,
-    /// The chance that a frame does not reach one hearer.
-    pub loss: Chance,
-}
-
-/// What nodes are worth.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CapacityPlan {
-    /// How capacities are given out.
-    pub rule: CapacityRule,
-    /// By how much measured capacities are off, at most, either way.
-    pub noise: f64,
-    /// How often a node measures its capacity.
-    pub period: Micros,
-    /// Nodes that may never lead.
-    pub never: Vec<u32>,
-}
-
-/// How capacities are given out.
-#[derive(Clone, Debug, PartialEq)]
-pub enum CapacityRule {
-    /// Drawn, no two alike while there are enough numbers.
-    Random,
-    /// All alike.
-    Equal(u16),
-    /// Rising with the node's number.
-    Rising,
-    /// Falling with the node's number.
-    Falling,
-    /// As listed.
-    Values(Vec<u16>),
-}
-
 impl Scenario {
-    /// Whether all nodes are members of one group: the election needs one, or the leader, the locks or the application.
+    /// Returns whether all nodes are members of one group, as the election, mode, locks or application demands.
     #[must_use]
     pub fn is_group(&self) -> bool {
-        self.mode == Mode::Quorum || self.locks.is_some() || self.app.is_some() || peer::needs_group(&self.election)
+        let world = &self.world;
+        world.mode == Mode::Quorum || world.locks.is_some() || world.app.is_some() || needs_group(&self.election)
     }
 
-    /// Reads a scenario from a file.
+    /// Reads a scenario from a file; `[expect]` may choose among `lock_checkers`.
     ///
     /// # Errors
-    /// One sentence that says what is wrong, in which file and line.
-    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+    /// The first error, with its file and line.
+    pub fn load(path: &Path, lock_checkers: &[&'static str]) -> Result<Self, ScenarioError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| ScenarioError::unreadable(&file, &error))?;
-        Self::parse(&file, &text)
+        Self::parse(&file, &text, lock_checkers)
     }
 
-    /// Reads a scenario from text; `file` is what errors call it.
+    /// Reads a scenario from text. Errors call it `file`; `[expect]` may choose among `lock_checkers`.
     ///
     /// # Errors
-    /// One sentence that says what is wrong, in which file and line.
-    pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
-        check::scenario(file, text)
+    /// The first error, with its file and line.
+    pub fn parse(file: &str, text: &str, lock_checkers: &[&'static str]) -> Result<Self, ScenarioError> {
+        validate::scenario(file, text, lock_checkers)
     }
 
-    /// The same with another election.
+    /// Returns the same scenario with another election.
     ///
     /// # Errors
-    /// One sentence, where there is no such election or it does not work with so many nodes.
+    /// If there is no such election, or its group would be too large.
     pub fn with_election(mut self, name: &str) -> Result<Self, String> {
-        if !peer::ELECTIONS.contains(&name) {
-            return Err(error::unknown("election", name, peer::ELECTIONS.iter().copied()));
-        }
-        name.clone_into(&mut self.election);
-        self.choices = format!("{} --election {name}", self.choices);
-        let most = self.members_max();
-        if self.is_group() && self.nodes > most as u32 {
-            return Err(format!("the election \"{name}\" works in a group, which has at most {most} members"));
+        check_words("election", name, AnyElection::OPTIONS)?;
+        self.election = self.overridden("election", name);
+        let members_max = self.members_max();
+        if self.is_group() && self.world.nodes > members_max as u32 {
+            return Err(format!("the election \"{name}\" works in a group, which has at most {members_max} members"));
         }
         Ok(self)
     }
 
-    /// The same with another lock.
+    /// Returns the same scenario with another mutex.
     ///
     /// # Errors
-    /// One sentence, where there is no such lock or the scenario has none at all.
+    /// If there is no such mutex, or the scenario has no locks.
     pub fn with_mutex(mut self, name: &str) -> Result<Self, String> {
-        if !peer::MUTEXES.contains(&name) {
-            return Err(error::unknown("mutex", name, peer::MUTEXES.iter().copied()));
-        }
-        let missing = || format!("{}: nobody asks for a lock here: the table [locks] is missing.", self.file);
-        let locks = self.locks.as_mut().ok_or_else(missing)?;
-        name.clone_into(&mut locks.mutex);
-        self.choices = format!("{} --mutex {name}", self.choices);
+        check_words("mutex", name, AnyMutex::OPTIONS)?;
+        let mutex = self.overridden("mutex", name);
+        let missing = || format!("{}: there are no locks: the table [locks] is missing.", self.file);
+        self.world.locks.as_mut().ok_or_else(missing)?.mutex = mutex;
         Ok(self)
     }
 
-    /// The same with another detection of the end of its job.
+    /// Returns the same scenario with another termination detection.
     ///
     /// # Errors
-    /// One sentence, where there is no such detection or the scenario has no job.
+    /// If there is no such detection, or the scenario has no job.
     pub fn with_detection(mut self, name: &str) -> Result<Self, String> {
-        if !peer::DETECTIONS.contains(&name) {
-            return Err(error::unknown("detection", name, peer::DETECTIONS.iter().copied()));
+        if !DETECTIONS.contains(&name) {
+            return Err(unknown("detection", name, DETECTIONS.iter().copied()));
         }
-        let missing =
-            || format!("{}: there is no job whose end could be found: [app] is not \"diffusing\".", self.file);
-        let app = self.app.as_mut().filter(|app| app.has_end()).ok_or_else(missing)?;
-        name.clone_into(&mut app.detection);
-        self.choices = format!("{} --detection {name}", self.choices);
+        let detection = self.overridden("detection", name);
+        let missing = || format!("{}: there is no job that terminates: [app] is not \"diffusing\".", self.file);
+        self.world.app.as_mut().filter(|app| app.terminates()).ok_or_else(missing)?.detection = detection;
         Ok(self)
     }
 
-    /// How many members a group may have here.
-    #[must_use]
-    pub fn members_max(&self) -> usize {
-        if self.locks.is_some() {
-            LOCKERS_MAX
-        } else if self.app.is_some() {
-            ACTORS_MAX
+    /// Records the flag that overrides the file; returns its value.
+    fn overridden(&mut self, noun: &str, name: &str) -> String {
+        self.overrides = format!("{} --{noun} {name}", self.overrides);
+        name.to_owned()
+    }
+
+    /// Returns how many members a group may have here.
+    pub(crate) fn members_max(&self) -> usize {
+        if self.world.locks.is_some() {
+            LOCK_GROUP_MAX
+        } else if self.world.app.is_some() {
+            APP_GROUP_MAX
         } else {
             MEMBERS_MAX
-        }
-    }
-
-    /// How far frames carry. A local network knows no distance; what it is drawn with is as good as any.
-    #[must_use]
-    pub fn reach(&self) -> Reach {
-        match self.medium {
-            Medium::Radio(radio) => radio.reach,
-            Medium::Lan(_) => Reach { range: 15.0, grey: 15.0 },
         }
     }
 }

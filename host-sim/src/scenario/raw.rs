@@ -1,6 +1,6 @@
-//! The file as it is written: one struct per table, every key named.
+//! The file as it is written: one struct per table.
 
-use super::values::{Between, Nodes, Positive, Seeds, Share, Time, Whole, Worth};
+use super::values::{Between, CapacityValue, Nodes, Positive, Seeds, Share, Time, Whole};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -13,7 +13,7 @@ pub(super) struct RawScenario {
     pub(super) nodes: Spanned<Whole<1, 1_000_000>>,
     pub(super) duration: Time,
     pub(super) seeds: Option<Seeds>,
-    pub(super) calm: Option<Time>,
+    pub(super) settle_time: Option<Time>,
     pub(super) election: Option<Spanned<String>>,
     pub(super) mode: Option<Spanned<String>>,
     pub(super) hops: Option<Whole<1, 255>>,
@@ -58,7 +58,7 @@ pub(super) struct RawMobility {
 pub(super) struct RawMedium {
     pub(super) kind: Option<Spanned<String>>,
     pub(super) range: Option<Spanned<Positive>>,
-    pub(super) grey: Option<Spanned<Positive>>,
+    pub(super) range_max: Option<Spanned<Positive>>,
     pub(super) bit_rate: Option<Spanned<Whole<1_000, 1_000_000_000>>>,
     pub(super) csma: Option<Spanned<bool>>,
     pub(super) collisions: Option<Spanned<bool>>,
@@ -76,7 +76,7 @@ pub(super) struct RawCapacity {
     pub(super) values: Option<Spanned<Vec<Whole<0, 10_000>>>>,
     pub(super) noise: Option<Share>,
     pub(super) period: Option<Spanned<Time>>,
-    pub(super) never: Option<Spanned<Nodes>>,
+    pub(super) ineligible: Option<Spanned<Nodes>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -86,15 +86,15 @@ pub(super) struct RawTiming {
     pub(super) hello_min: Option<Spanned<Time>>,
     pub(super) hello_max: Option<Spanned<Time>>,
     pub(super) heartbeat: Option<Spanned<Time>>,
-    pub(super) beats_missed: Option<Whole<1, 255>>,
-    pub(super) settle: Option<Spanned<Time>>,
+    pub(super) heartbeats_missed_max: Option<Whole<1, 255>>,
+    pub(super) boot_wait: Option<Spanned<Time>>,
     pub(super) stagger: Option<Spanned<Time>>,
     pub(super) probe: Option<Spanned<Time>>,
     pub(super) probes: Option<Whole<1, 255>>,
-    pub(super) repeat: Option<Spanned<Time>>,
-    pub(super) repeats: Option<Whole<0, 255>>,
-    pub(super) hold: Option<Spanned<Time>>,
-    pub(super) grace: Option<Spanned<Time>>,
+    pub(super) reflood_interval: Option<Spanned<Time>>,
+    pub(super) reflood_count: Option<Whole<0, 255>>,
+    pub(super) takeover_delay: Option<Spanned<Time>>,
+    pub(super) takeover_delay_unsettled: Option<Spanned<Time>>,
     pub(super) uptime_min: Option<Spanned<Time>>,
     pub(super) jitter: Option<Spanned<Time>>,
     pub(super) retry: Option<Spanned<Time>>,
@@ -107,22 +107,22 @@ pub(super) struct RawTiming {
 pub(super) struct RawFault {
     pub(super) at: Spanned<Between<Time>>,
     #[serde(rename = "do")]
-    pub(super) what: Spanned<String>,
+    pub(super) action: Spanned<String>,
     #[serde(rename = "for")]
-    pub(super) lasts: Option<Spanned<Time>>,
+    pub(super) duration: Option<Spanned<Time>>,
     pub(super) every: Option<Spanned<Time>>,
     pub(super) times: Option<Spanned<Whole<1, 100_000>>>,
     pub(super) node: Option<Spanned<Nodes>>,
     pub(super) clock: Option<Spanned<String>>,
     pub(super) sets: Option<Spanned<Vec<Nodes>>>,
     pub(super) cut: Option<Spanned<String>>,
-    pub(super) share: Option<Spanned<Share>>,
+    pub(super) probability: Option<Spanned<Share>>,
     pub(super) delay: Option<Spanned<Between<Time>>>,
     pub(super) good: Option<Spanned<Time>>,
     pub(super) bad: Option<Spanned<Time>>,
     pub(super) from: Option<Spanned<Nodes>>,
     pub(super) to: Option<Spanned<Nodes>>,
-    pub(super) capacity: Option<Spanned<Worth>>,
+    pub(super) capacity: Option<Spanned<CapacityValue>>,
     pub(super) units: Option<Spanned<Whole<1, 1_000_000>>>,
 }
 
@@ -133,7 +133,7 @@ pub(super) struct RawApp {
     pub(super) tokens: Option<Spanned<Whole<1, 1_000_000>>>,
     pub(super) pause: Option<Spanned<Time>>,
     pub(super) detection: Option<Spanned<String>>,
-    pub(super) overtaking: Option<Spanned<Share>>,
+    pub(super) reordering: Option<Spanned<Share>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -147,7 +147,7 @@ pub(super) struct RawLocks {
     pub(super) lease: Option<Spanned<Between<Time>>>,
     pub(super) write: Option<Spanned<Between<Time>>>,
     #[serde(rename = "try")]
-    pub(super) trying: Option<Share>,
+    pub(super) try_only: Option<Share>,
     pub(super) cancel: Option<Share>,
     pub(super) renew: Option<Share>,
     pub(super) fencing: Option<bool>,
@@ -162,7 +162,7 @@ pub(super) struct RawExpect {
     pub(super) split: Option<Spanned<RawLimit>>,
     pub(super) rejoin: Option<Spanned<RawLimit>>,
     pub(super) handover: Option<Spanned<RawLimit>>,
-    pub(super) change: Option<Spanned<RawLimit>>,
+    pub(super) capacity_change: Option<Spanned<RawLimit>>,
     pub(super) election: Option<Spanned<RawLimit>>,
     pub(super) availability: Option<Share>,
     pub(super) leader_changes: Option<Whole<0, 1_000_000>>,
@@ -171,9 +171,9 @@ pub(super) struct RawExpect {
     pub(super) grants: Option<Whole<0, 1_000_000>>,
     pub(super) locks: Option<Vec<Spanned<String>>>,
     pub(super) snapshots: Option<Whole<0, 1_000_000>>,
-    pub(super) ends: Option<Whole<0, 1_000_000>>,
-    pub(super) end_known: Option<Spanned<RawLimit>>,
-    pub(super) clocks_apart: Option<Spanned<RawLimit>>,
+    pub(super) terminations: Option<Whole<0, 1_000_000>>,
+    pub(super) detection_delay: Option<Spanned<RawLimit>>,
+    pub(super) clock_skew: Option<Spanned<RawLimit>>,
 }
 
 #[derive(Deserialize)]
@@ -185,7 +185,7 @@ pub(super) struct RawLimit {
     pub(super) max: Option<Time>,
 }
 
-/// The keys of every table, as the reader itself lists them when it meets one it does not know.
+/// Returns the keys of every table, as the TOML reader lists them in the error for an unknown one.
 #[cfg(test)]
 pub(super) fn keys() -> Vec<(&'static str, Vec<String>)> {
     fn of<T: for<'de> Deserialize<'de>>() -> Vec<String> {

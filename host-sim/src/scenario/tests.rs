@@ -1,4 +1,9 @@
 use super::*;
+use crate::base::rng::Probability;
+use crate::check::OF_LOCKS;
+use crate::sim::fault_plan::{FaultAction, FaultTarget};
+use crate::sim::medium::MediumPlan;
+use crate::sim::topology::Reach;
 use raw::keys;
 use std::fs;
 use std::path::PathBuf;
@@ -11,32 +16,32 @@ fn root() -> PathBuf {
 }
 
 fn parse(text: &str) -> Result<Scenario, String> {
-    Scenario::parse("test.toml", text).map_err(|error| error.to_string())
+    Scenario::parse("test.toml", text, OF_LOCKS).map_err(|error| error.to_string())
 }
 
-/// A scenario that is right but for `fragment`.
+/// Reads a valid scenario with `fragment`.
 fn with(fragment: &str) -> Result<Scenario, String> {
     let topology = if fragment.contains("[topology]") { "" } else { COMPLETE };
     parse(&format!("{MINIMAL}{topology}{fragment}"))
 }
 
-/// What is wrong with `fragment`, which begins at line 6 (line 4 where it brings its own topology).
-fn complaint(fragment: &str) -> String {
-    with(fragment).expect_err("this scenario is wrong")
+/// Returns the error in `fragment`, which begins at line 6 (at line 4 if it has a topology of its own).
+fn error_in(fragment: &str) -> String {
+    with(fragment).expect_err("this scenario is invalid")
 }
 
 #[test]
 fn a_minimal_scenario_has_sensible_defaults() {
     let scenario = with("").unwrap();
-    assert_eq!((scenario.nodes, scenario.duration, scenario.seeds), (4, 10_000_000, 0..1));
+    assert_eq!((scenario.world.nodes, scenario.world.duration, scenario.seeds), (4, 10_000_000, 0..1));
     assert_eq!((scenario.election.as_str(), scenario.timing), ("wireless", Timing::RADIO));
-    let Medium::Radio(radio) = scenario.medium else { panic!("a radio is the default") };
-    assert_eq!(radio.reach, Reach { range: 15.0, grey: 18.75 });
-    assert_eq!((radio.bit_rate, radio.csma, radio.collisions, radio.loss), (250_000, true, true, Chance::NEVER));
+    let MediumPlan::Radio(radio) = scenario.world.medium else { panic!("a radio is the default") };
+    assert_eq!(radio.reach, Reach { range: 15.0, range_max: 18.75 });
+    assert_eq!((radio.bit_rate, radio.csma, radio.collisions, radio.loss), (250_000, true, true, Probability::NEVER));
 }
 
 #[test]
-fn a_typing_mistake_gives_file_line_and_the_nearest_key() {
+fn an_unknown_name_gives_file_line_and_the_nearest_one() {
     let cases = [
         ("[medum]\n", "test.toml:6: there is no key \"medum\" here; the nearest is \"medium\"."),
         ("[medium]\nlos = \"1%\"\n", "test.toml:7: there is no key \"los\" here; the nearest is \"loss\"."),
@@ -52,8 +57,34 @@ fn a_typing_mistake_gives_file_line_and_the_nearest_key() {
         ("[expect]\nfailover = { p9 = \"1s\" }\n", "test.toml:7: there is no key \"p9\" here; the nearest is \"p99\"."),
     ];
     for (fragment, expected) in cases {
-        assert_eq!(complaint(fragment), expected);
+        assert_eq!(error_in(fragment), expected);
     }
+}
+
+#[test]
+fn a_renamed_key_gives_file_line_and_its_new_name() {
+    let renamed = |table: &str, old: &str, new: &str| {
+        let error = error_in(&format!("[{table}]\n{old} = 1\n"));
+        assert_eq!(error, format!("test.toml:7: the key \"{old}\" is now called \"{new}\"."));
+    };
+    renamed("medium", "grey", "range_max");
+    renamed("capacity", "never", "ineligible");
+    renamed("timing", "beats_missed", "heartbeats_missed_max");
+    renamed("timing", "settle", "boot_wait");
+    renamed("timing", "repeat", "reflood_interval");
+    renamed("timing", "repeats", "reflood_count");
+    renamed("timing", "hold", "takeover_delay");
+    renamed("timing", "grace", "takeover_delay_unsettled");
+    renamed("app", "overtaking", "reordering");
+    renamed("[faults]", "share", "probability");
+    renamed("expect", "change", "capacity_change");
+    renamed("expect", "ends", "terminations");
+    renamed("expect", "end_known", "detection_delay");
+    renamed("expect", "clocks_apart", "clock_skew");
+    assert_eq!(parse("calm = \"1s\"\n").unwrap_err(), "test.toml:1: the key \"calm\" is now called \"settle_time\".");
+    assert!(with("[locks]\nhold = \"1s\"\n").is_ok(), "a holder's time is still called so");
+    let watch = error_in("[[faults]]\nat = \"1s\"\ndo = \"watch\"\nnode = 1\n");
+    assert_eq!(watch, "test.toml:8: the fault \"watch\" is now called \"detect-termination\".");
 }
 
 #[test]
@@ -66,7 +97,7 @@ fn a_number_out_of_range_gives_file_line_and_the_range() {
             "[timing]\nheartbeat = \"1 s\"\n",
             "test.toml:7: \"1 s\" is not a time such as \"250ms\", \"3s\" or \"1h\" (at most 30 days).",
         ),
-        ("[timing]\nhold = \"2h\"\n", "test.toml:7: a protocol's time is at most 71 minutes."),
+        ("[timing]\ntakeover_delay = \"2h\"\n", "test.toml:7: a protocol's time is at most 71 minutes."),
         (
             "[[faults]]\nat = \"1s\"\ndo = \"crash\"\nnode = 4\n",
             "test.toml:9: there is no node 4: they are numbered 0 to 3.",
@@ -76,8 +107,8 @@ fn a_number_out_of_range_gives_file_line_and_the_range() {
             "test.toml:7: the fault comes after the end of the run (\"duration\").",
         ),
         (
-            "[medium]\nrange = 10\ngrey = 9\n",
-            "test.toml:8: \"grey\" is where reception ends: it must not be below \"range\" (10).",
+            "[medium]\nrange = 10\nrange_max = 9\n",
+            "test.toml:8: reception ends at \"range_max\": it must not be below \"range\" (10).",
         ),
         (
             "[[faults]]\nat = \"1s\"\ndo = \"delay\"\ndelay = [\"2s\", \"1s\"]\n",
@@ -85,18 +116,18 @@ fn a_number_out_of_range_gives_file_line_and_the_range() {
         ),
     ];
     for (fragment, expected) in cases {
-        assert_eq!(complaint(fragment), expected);
+        assert_eq!(error_in(fragment), expected);
     }
 }
 
 #[test]
-fn what_is_missing_or_out_of_place_is_named() {
+fn a_missing_or_misplaced_key_is_named() {
     let cases = [
         ("[[faults]]\ndo = \"heal\"\n", "test.toml:6: the key \"at\" is missing."),
         ("[[faults]]\nat = \"1s\"\ndo = \"crash\"\n", "test.toml:6: the fault \"crash\" needs the key \"node\"."),
         (
-            "[[faults]]\nat = \"1s\"\ndo = \"heal\"\nshare = \"1%\"\n",
-            "test.toml:9: the fault \"heal\" has no key \"share\".",
+            "[[faults]]\nat = \"1s\"\ndo = \"heal\"\nprobability = \"1%\"\n",
+            "test.toml:9: the fault \"heal\" has no key \"probability\".",
         ),
         ("[medium]\ndelay = \"1ms\"\n", "test.toml:7: the key \"delay\" goes with the medium \"lan\"."),
         (
@@ -109,15 +140,15 @@ fn what_is_missing_or_out_of_place_is_named() {
         ),
     ];
     for (fragment, expected) in cases {
-        assert_eq!(complaint(fragment), expected);
+        assert_eq!(error_in(fragment), expected);
     }
-    let lease = complaint("[timing]\nquarantine = \"1s\"\n");
+    let lease = error_in("[timing]\nquarantine = \"1s\"\n");
     assert!(lease.starts_with("test.toml:6: quarantine must outlast"), "{lease}");
     assert_eq!(parse("nodes = 1\n").unwrap_err(), "test.toml:1: the key \"name\" is missing.");
 }
 
 #[test]
-fn what_is_wrong_with_locks_is_named() {
+fn errors_in_locks_are_named() {
     let cases = [
         (
             "[locks]\nmutex = \"centrl\"\n",
@@ -133,14 +164,15 @@ fn what_is_wrong_with_locks_is_named() {
         ),
     ];
     for (fragment, expected) in cases {
-        assert_eq!(complaint(fragment), expected);
+        assert_eq!(error_in(fragment), expected);
     }
-    let crowd = parse("name = \"test\"\nnodes = 17\nduration = \"10s\"\n[topology]\nshape = \"complete\"\n[locks]\n");
-    assert_eq!(crowd.unwrap_err(), "test.toml:2: locks work in a group, which has at most 16 members.");
+    let too_many =
+        parse("name = \"test\"\nnodes = 17\nduration = \"10s\"\n[topology]\nshape = \"complete\"\n[locks]\n");
+    assert_eq!(too_many.unwrap_err(), "test.toml:2: locks work in a group, which has at most 16 members.");
 }
 
 #[test]
-fn what_is_wrong_with_an_application_is_named() {
+fn errors_in_an_application_are_named() {
     let asked = |kind: &str, word: &str| {
         format!("[app]\nkind = \"{kind}\"\n[[faults]]\nat = \"1s\"\ndo = \"{word}\"\nnode = 1\n")
     };
@@ -162,59 +194,59 @@ fn what_is_wrong_with_an_application_is_named() {
             "test.toml:8: there is no detection \"waves\" here; the nearest is \"wave\".",
         ),
         (asked("clock", "snapshot"), "test.toml:10: this needs the application \"tokens\" or \"diffusing\"."),
-        (asked("tokens", "watch"), "test.toml:10: this needs the application \"diffusing\"."),
+        (asked("tokens", "detect-termination"), "test.toml:10: this needs the application \"diffusing\"."),
         (asked("diffusing", "start"), "test.toml:8: the fault \"start\" needs the key \"units\"."),
         (
             "[[faults]]\nat = \"1s\"\ndo = \"snapshot\"\nnode = 1\n".to_owned(),
-            "test.toml:8: nobody can be asked for this: the table [app] is missing.",
+            "test.toml:8: this needs an application: the table [app] is missing.",
         ),
         ("[locks]\n[app]\nkind = \"tokens\"\n".to_owned(), "test.toml:7: a run has locks or an application, not both."),
     ];
     for (fragment, expected) in cases {
-        assert_eq!(complaint(&fragment), expected);
+        assert_eq!(error_in(&fragment), expected);
     }
 }
 
 #[test]
-fn another_detection_can_be_chosen_where_there_is_a_job() {
+fn another_detection_can_be_chosen_for_a_scenario_with_a_job() {
     let job = with("[app]\nkind = \"diffusing\"\n").unwrap().with_detection("dijkstra-scholten").unwrap();
-    assert_eq!(job.choices, " --detection dijkstra-scholten");
+    assert_eq!(job.overrides, " --detection dijkstra-scholten");
     let unknown = with("[app]\nkind = \"diffusing\"\n").unwrap().with_detection("waves").unwrap_err();
     assert_eq!(unknown, "there is no detection \"waves\" here; the nearest is \"wave\"");
     let none = with("[app]\nkind = \"tokens\"\n").unwrap().with_detection("wave").unwrap_err();
-    assert_eq!(none, "test.toml: there is no job whose end could be found: [app] is not \"diffusing\".");
+    assert_eq!(none, "test.toml: there is no job that terminates: [app] is not \"diffusing\".");
 }
 
 #[test]
-fn another_lock_can_be_chosen_where_there_is_one() {
+fn another_mutex_can_be_chosen_for_a_scenario_with_locks() {
     let scenario = with("[locks]\n").unwrap();
-    assert_eq!(scenario.locks.as_ref().map(|locks| locks.contenders.len()), Some(4));
+    assert_eq!(scenario.world.locks.as_ref().map(|locks| locks.contenders.len()), Some(4));
     let other = scenario.with_election("ring").unwrap().with_mutex("central").unwrap();
-    assert_eq!((other.choices.as_str(), other.is_group()), (" --election ring --mutex central", true));
+    assert_eq!((other.overrides.as_str(), other.is_group()), (" --election ring --mutex central", true));
     let none = with("").unwrap().with_mutex("central").unwrap_err();
-    assert_eq!(none, "test.toml: nobody asks for a lock here: the table [locks] is missing.");
+    assert_eq!(none, "test.toml: there are no locks: the table [locks] is missing.");
 }
 
 #[test]
-fn a_file_that_is_not_there_or_not_toml_is_one_sentence_too() {
-    let missing = Scenario::load(std::path::Path::new("no/such.toml")).unwrap_err();
+fn a_missing_file_or_invalid_toml_is_one_sentence_too() {
+    let missing = Scenario::load(std::path::Path::new("no/such.toml"), OF_LOCKS).unwrap_err();
     assert_eq!(missing.to_string(), "no/such.toml: there is no such file.");
     let broken = parse("name = \nnodes = 3\n").unwrap_err();
     assert!(broken.starts_with("test.toml:1: ") && broken.lines().count() == 1, "{broken}");
 }
 
 #[test]
-fn a_fault_that_lasts_is_undone_and_one_that_recurs_comes_again() {
+fn a_fault_with_a_duration_ends_and_one_with_a_period_recurs() {
     let scenario = with(
         "[[faults]]\nat = \"2s\"\ndo = \"crash\"\nnode = \"leader\"\nfor = \"500ms\"\nevery = \"3s\"\n\
-         [[faults]]\nat = \"1s\"\ndo = \"loss\"\nshare = \"50%\"\n",
+         [[faults]]\nat = \"1s\"\ndo = \"loss\"\nprobability = \"50%\"\n",
     );
-    let steps = scenario.unwrap().faults;
+    let steps = scenario.unwrap().world.faults;
     let times: Vec<Micros> = steps.iter().map(|step| step.at / 100_000).collect();
     assert_eq!(times, [10, 20, 25, 50, 55, 80, 85]);
-    assert_eq!(steps[1].action, Action::Crash(Who::Leader));
-    assert_eq!(steps[2].action, Action::Restart { who: Who::HitBy(steps[1].number), blank: false });
-    assert_eq!(steps[4].action, Action::Restart { who: Who::HitBy(steps[3].number), blank: false });
+    assert_eq!(steps[1].action, FaultAction::Crash(FaultTarget::Leader));
+    assert_eq!(steps[2].action, FaultAction::Restart { target: FaultTarget::HitBy(steps[1].number), blank: false });
+    assert_eq!(steps[4].action, FaultAction::Restart { target: FaultTarget::HitBy(steps[3].number), blank: false });
 }
 
 #[test]
@@ -228,7 +260,7 @@ fn every_key_is_documented() {
 }
 
 #[test]
-fn every_example_in_the_documentation_is_right() {
+fn every_example_in_the_documentation_is_valid() {
     let text = fs::read_to_string(root().join("SCENARIOS.md")).unwrap();
     let examples: Vec<&str> =
         text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("toml\n")).collect();
@@ -240,11 +272,11 @@ fn every_example_in_the_documentation_is_right() {
 }
 
 #[test]
-fn every_scenario_here_is_right_and_named_after_its_file() {
+fn every_scenario_is_valid_and_named_after_its_file() {
     let mut count = 0;
     for entry in fs::read_dir(root().join("scenarios")).unwrap() {
         let path = entry.unwrap().path();
-        let scenario = Scenario::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = Scenario::load(&path, OF_LOCKS).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(Some(scenario.name.as_str()), path.file_stem().and_then(|stem| stem.to_str()));
         assert!(!scenario.about.is_empty(), "{} says what it shows", scenario.name);
         count += 1;

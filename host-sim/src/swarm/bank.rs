@@ -1,67 +1,67 @@
-//! Boards that are a bank: whether every snapshot they took finds all tokens, by what they said.
+//! Check of a bank of boards: every snapshot must find all tokens, by the boards' logs.
 //!
-//! Tokens in the nodes' states and tokens that were on their way are as many as there were in the beginning. That is so
-//! while every board has its power: what a board has is lost with it, and it starts with new ones. So only snapshots of all
-//! boards that were taken before the first one lost its power are judged; the others are told all the same.
+//! The tokens in states and in flight sum to the initial tokens while every board has power: a board that loses power
+//! loses its tokens, and boots with new ones. So only snapshots of all boards that completed before the first power
+//! loss are checked; the others are only reported.
 
 use super::report::NodeReport;
-use crate::checker::Finding;
-use crate::queue::Micros;
+use crate::base::Micros;
+use crate::check::Finding;
+use firmware::demo::schedule::INITIAL_TOKENS;
 use firmware::report::SnapshotReport;
-use firmware::turns::TOKENS;
-use protocol::snapshot::Id;
+use protocol::service::snapshot::Id;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What came of the snapshots of a bank.
+/// The snapshots of a bank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bank {
-    /// How many boards there are.
+    /// The number of boards.
     pub boards: u32,
-    /// How many tokens they have together.
+    /// The sum of their tokens.
     pub tokens: u32,
-    /// The snapshots, in the order in which they were begun.
-    pub snapshots: Vec<Picture>,
+    /// The snapshots, in the order of their start.
+    pub snapshots: Vec<SnapshotRecord>,
 }
 
 /// One snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Picture {
-    /// Who began it.
+pub struct SnapshotRecord {
+    /// The node that began it.
     pub initiator: u32,
-    /// The how many-th of that node's boot.
+    /// Its number since that node's boot.
     pub number: u32,
-    /// When it was begun.
+    /// When it began.
     pub at: Micros,
-    /// What each node had.
+    /// The tokens of each node.
     pub states: BTreeMap<u32, u32>,
-    /// What was on its way: from whom, to whom, and how many.
+    /// The tokens in flight: sender, recipient, amount.
     pub channels: Vec<(u32, u32, u32)>,
-    /// What became of it.
-    pub end: End,
+    /// How it ended.
+    pub end: SnapshotEnd,
 }
 
-/// What became of a snapshot.
+/// How a snapshot ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "end", rename_all = "kebab-case")]
-pub enum End {
-    /// Nothing yet.
+pub enum SnapshotEnd {
+    /// It did not.
     Open,
-    /// It is whole.
+    /// It completed.
     Taken {
         /// Whether it must find all tokens.
-        judged: bool,
+        checked: bool,
     },
-    /// There is none.
+    /// It was aborted.
     Aborted {
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
 }
 
-impl Picture {
-    /// All tokens it found.
+impl SnapshotRecord {
+    /// Returns the sum of the tokens it found.
     #[must_use]
     pub fn sum(&self) -> u32 {
         self.states.values().sum::<u32>() + self.channels.iter().map(|&(.., amount)| amount).sum::<u32>()
@@ -69,115 +69,116 @@ impl Picture {
 }
 
 impl Bank {
-    /// How many snapshots found all tokens, of those that must.
+    /// Returns how many of the checked snapshots found all tokens.
     #[must_use]
-    pub fn right(&self) -> usize {
-        self.judged().filter(|picture| picture.sum() == self.tokens).count()
+    pub fn correct(&self) -> usize {
+        self.checked().filter(|snapshot| snapshot.sum() == self.tokens).count()
     }
 
-    fn judged(&self) -> impl Iterator<Item = &Picture> {
-        self.snapshots.iter().filter(|picture| picture.end == End::Taken { judged: true })
+    fn checked(&self) -> impl Iterator<Item = &SnapshotRecord> {
+        self.snapshots.iter().filter(|snapshot| snapshot.end == SnapshotEnd::Taken { checked: true })
     }
 }
 
-/// Gathers the snapshots, and says what does not hold.
-pub(super) fn judge(nodes: &[NodeReport], first_crash: Micros, now: Micros, findings: &mut Vec<Finding>) -> Bank {
+/// Collects the snapshots from the logs and checks them.
+pub(super) fn check(nodes: &[NodeReport], first_crash: Micros, now: Micros, findings: &mut Vec<Finding>) -> Bank {
     let mut find = |at, checker, text| findings.push(Finding { at, checker, text });
     let boards = nodes.len() as u32;
-    let mut pictures: BTreeMap<Id, Picture> = BTreeMap::new();
+    let mut snapshots: BTreeMap<Id, SnapshotRecord> = BTreeMap::new();
     for node in nodes {
-        for entry in &node.diary {
+        for entry in &node.log {
             match SnapshotReport::parse(&entry.text) {
                 Some(SnapshotReport::Recorded { id } | SnapshotReport::Aborted { id, .. })
-                    if id.initiator.0 == node.node && !pictures.contains_key(&id) =>
+                    if id.initiator.0 == node.node && !snapshots.contains_key(&id) =>
                 {
                     let (initiator, number) = (node.node, id.number);
                     let (states, channels) = (BTreeMap::new(), Vec::new());
-                    let picture = Picture { initiator, number, at: entry.at, states, channels, end: End::Open };
-                    pictures.insert(id, picture);
+                    let snapshot =
+                        SnapshotRecord { initiator, number, at: entry.at, states, channels, end: SnapshotEnd::Open };
+                    snapshots.insert(id, snapshot);
                 }
-                _ => {} // nothing begins with it
+                _ => {} // begins no snapshot
             }
             match SnapshotReport::parse(&entry.text) {
-                Some(SnapshotReport::State { id, of, amount }) => {
-                    if let Some(picture) = pictures.get_mut(&id) {
-                        picture.states.insert(of.0, amount);
+                Some(SnapshotReport::State { id, member, amount }) => {
+                    if let Some(snapshot) = snapshots.get_mut(&id) {
+                        snapshot.states.insert(member.0, amount);
                     }
                 }
                 Some(SnapshotReport::Channel { id, from, to, amount }) => {
-                    if let Some(picture) = pictures.get_mut(&id) {
-                        picture.channels.push((from.0, to.0, amount));
+                    if let Some(snapshot) = snapshots.get_mut(&id) {
+                        snapshot.channels.push((from.0, to.0, amount));
                     }
                 }
-                Some(SnapshotReport::Taken { id, members, parts }) => {
-                    let Some(picture) = pictures.get_mut(&id) else { continue };
-                    picture.end = End::Taken { judged: members == boards && entry.at < first_crash };
-                    let (states, channels) = (picture.states.len() as u32, picture.channels.len() as u32);
-                    if (states, states + channels) != (members, parts) {
+                Some(SnapshotReport::Taken { id, members, fragments }) => {
+                    let Some(snapshot) = snapshots.get_mut(&id) else { continue };
+                    snapshot.end = SnapshotEnd::Taken { checked: members == boards && entry.at < first_crash };
+                    let (states, channels) = (snapshot.states.len() as u32, snapshot.channels.len() as u32);
+                    if (states, states + channels) != (members, fragments) {
                         let text = format!(
-                            "{picture} is of {members} boards in {parts} pieces, but {states} states and {channels} messages were told"
+                            "{snapshot}: {members} boards and {fragments} fragments, but {states} states and {channels} messages"
                         );
-                        find(entry.at, "every-piece-is-told", text);
+                        find(entry.at, "snapshot-complete", text);
                     }
                 }
-                Some(SnapshotReport::Aborted { id, why }) => {
-                    if let Some(picture) = pictures.get_mut(&id) {
-                        picture.end = End::Aborted { why: why.words() };
+                Some(SnapshotReport::Aborted { id, reason }) => {
+                    if let Some(snapshot) = snapshots.get_mut(&id) {
+                        snapshot.end = SnapshotEnd::Aborted { why: reason.description() };
                     }
                 }
-                Some(SnapshotReport::Recorded { .. }) | None => {} // of another's, or something else
+                Some(SnapshotReport::Recorded { .. }) | None => {} // another node's, or another line
             }
         }
     }
-    let mut snapshots: Vec<Picture> = pictures.into_values().collect();
-    snapshots.sort_by_key(|picture| picture.at);
-    let bank = Bank { boards, tokens: boards * TOKENS, snapshots };
-    for picture in bank.judged().filter(|picture| picture.sum() != bank.tokens) {
-        let text = format!("{picture} found {} tokens, but there are {}", picture.sum(), bank.tokens);
-        find(picture.at, "no-token-is-lost", text);
+    let mut snapshots: Vec<SnapshotRecord> = snapshots.into_values().collect();
+    snapshots.sort_by_key(|snapshot| snapshot.at);
+    let bank = Bank { boards, tokens: boards * INITIAL_TOKENS, snapshots };
+    for snapshot in bank.checked().filter(|snapshot| snapshot.sum() != bank.tokens) {
+        let text = format!("{snapshot} found {} tokens, but there are {}", snapshot.sum(), bank.tokens);
+        find(snapshot.at, "no-token-is-lost", text);
     }
-    if bank.judged().next().is_none() {
+    if bank.checked().next().is_none() {
         let text = format!("no snapshot of all {boards} boards was taken while all had power");
         find(now, "a-snapshot-is-taken", text);
     }
     bank
 }
 
-impl fmt::Display for Picture {
+impl fmt::Display for SnapshotRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "snapshot {} of node {}", self.number, self.initiator)
     }
 }
 
 impl fmt::Display for Bank {
-    /// The tale of it.
+    /// The snapshots in the order of their start, then the verdict.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { boards, tokens, snapshots } = self;
-        writeln!(f, "a bank of {boards} boards with {TOKENS} tokens each: there are {tokens}")?;
-        for picture in snapshots {
-            let seconds = picture.at as f64 / 1e6;
-            writeln!(f, "\n{seconds:>8.3} s  node {} begins {picture}", picture.initiator)?;
-            match picture.end {
-                End::Open => writeln!(f, "            it was not over when its node or this run ended")?,
-                End::Aborted { why } => writeln!(f, "            aborted: {why}")?,
-                End::Taken { judged } => {
+        writeln!(f, "a bank of {boards} boards with {INITIAL_TOKENS} tokens each: {tokens} in total")?;
+        for snapshot in snapshots {
+            let seconds = snapshot.at as f64 / 1e6;
+            writeln!(f, "\n{seconds:>8.3} s  node {} begins {snapshot}", snapshot.initiator)?;
+            match snapshot.end {
+                SnapshotEnd::Open => writeln!(f, "            it was open when its node or this run ended")?,
+                SnapshotEnd::Aborted { why } => writeln!(f, "            aborted: {why}")?,
+                SnapshotEnd::Taken { checked } => {
                     let states: Vec<String> =
-                        picture.states.iter().map(|(node, amount)| format!("node {node} has {amount}")).collect();
+                        snapshot.states.iter().map(|(node, amount)| format!("node {node} has {amount}")).collect();
                     writeln!(f, "            {}", states.join(", "))?;
-                    for (from, to, amount) in &picture.channels {
-                        writeln!(f, "            {amount} are on their way from node {from} to node {to}")?;
+                    for (from, to, amount) in &snapshot.channels {
+                        writeln!(f, "            {amount} in flight from node {from} to node {to}")?;
                     }
-                    let verdict = match (judged, picture.sum() == *tokens) {
-                        (true, true) => "all of them",
+                    let verdict = match (checked, snapshot.sum() == *tokens) {
+                        (true, true) => "correct",
                         (true, false) => "WRONG",
-                        (false, _) => "not judged: a board and its tokens are gone, or were not part of it",
+                        (false, _) => "not checked: a board lost its tokens, or took no part",
                     };
-                    writeln!(f, "            together {}: {verdict}", picture.sum())?;
+                    writeln!(f, "            sum {}: {verdict}", snapshot.sum())?;
                 }
             }
         }
-        write!(f, "\n{} of {} snapshots were to find all tokens", self.judged().count(), snapshots.len())?;
-        write!(f, ", and {} did", self.right())
+        write!(f, "\n{} of {} snapshots had to find all tokens", self.checked().count(), snapshots.len())?;
+        write!(f, ", and {} did", self.correct())
     }
 }
 
@@ -185,74 +186,71 @@ impl fmt::Display for Bank {
 mod tests {
     use super::*;
     use protocol::NodeId;
-    use protocol::snapshot::Why;
+    use protocol::service::snapshot::AbortReason;
 
     const ID: Id = Id { initiator: NodeId(0), incarnation: 1, number: 1 };
 
     fn state(of: u32, amount: u32) -> SnapshotReport {
-        SnapshotReport::State { id: ID, of: NodeId(of), amount }
+        SnapshotReport::State { id: ID, member: NodeId(of), amount }
     }
 
     fn channel(amount: u32) -> SnapshotReport {
         SnapshotReport::Channel { id: ID, from: NodeId(0), to: NodeId(1), amount }
     }
 
-    fn taken(members: u32, parts: u32) -> SnapshotReport {
-        SnapshotReport::Taken { id: ID, members, parts }
+    fn taken(members: u32, fragments: u32) -> SnapshotReport {
+        SnapshotReport::Taken { id: ID, members, fragments }
     }
 
-    /// What is made of what the first of two boards said, a line every second.
-    fn judged(said: &[SnapshotReport], first_crash: Micros) -> (Bank, Vec<&'static str>) {
+    /// Checks two boards of which the first logged these lines, one per second.
+    fn checked(lines: &[SnapshotReport], first_crash: Micros) -> (Bank, Vec<&'static str>) {
         let begun = [SnapshotReport::Recorded { id: ID }];
-        let lines: Vec<String> = begun.iter().chain(said).map(ToString::to_string).collect();
-        let nodes = [NodeReport::saying(0, lines.iter().zip((0..).step_by(1_000_000))), NodeReport::saying(1, [])];
+        let lines: Vec<String> = begun.iter().chain(lines).map(ToString::to_string).collect();
+        let nodes = [NodeReport::with_log(0, lines.iter().zip((0..).step_by(1_000_000))), NodeReport::with_log(1, [])];
         let mut findings = Vec::new();
-        let bank = judge(&nodes, first_crash, 9_000_000, &mut findings);
+        let bank = check(&nodes, first_crash, 9_000_000, &mut findings);
         (bank, findings.iter().map(|finding| finding.checker).collect())
     }
 
     #[test]
-    fn tokens_in_states_and_on_their_way_are_all_tokens() {
-        let (bank, found) = judged(&[state(0, 90), channel(7), state(1, 103), taken(2, 3)], Micros::MAX);
-        assert_eq!((bank.right(), bank.tokens, found), (1, 200, vec![]));
-        let tale = bank.to_string();
-        assert!(tale.contains("node 0 has 90, node 1 has 103\n"), "{tale}");
-        assert!(
-            tale.contains("7 are on their way from node 0 to node 1\n            together 200: all of them"),
-            "{tale}"
-        );
-        assert!(tale.ends_with("1 of 1 snapshots were to find all tokens, and 1 did"), "{tale}");
+    fn tokens_in_states_and_in_flight_are_all_tokens() {
+        let (bank, found) = checked(&[state(0, 90), channel(7), state(1, 103), taken(2, 3)], Micros::MAX);
+        assert_eq!((bank.correct(), bank.tokens, found), (1, 200, vec![]));
+        let text = bank.to_string();
+        assert!(text.contains("node 0 has 90, node 1 has 103\n"), "{text}");
+        assert!(text.contains("7 in flight from node 0 to node 1\n            sum 200: correct"), "{text}");
+        assert!(text.ends_with("1 of 1 snapshots had to find all tokens, and 1 did"), "{text}");
     }
 
     #[test]
-    fn a_sum_that_is_wrong_is_found() {
-        let (bank, found) = judged(&[state(0, 90), state(1, 103), taken(2, 2)], Micros::MAX);
-        assert_eq!((bank.right(), found), (0, vec!["no-token-is-lost"]));
-        assert!(bank.to_string().contains("together 193: WRONG"));
+    fn a_wrong_sum_is_found() {
+        let (bank, found) = checked(&[state(0, 90), state(1, 103), taken(2, 2)], Micros::MAX);
+        assert_eq!((bank.correct(), found), (0, vec!["no-token-is-lost"]));
+        assert!(bank.to_string().contains("sum 193: WRONG"));
     }
 
     #[test]
-    fn a_line_that_is_missing_is_found_before_a_sum_is_believed() {
-        let (_, found) = judged(&[state(0, 200), taken(2, 2)], Micros::MAX);
-        assert_eq!(found, ["every-piece-is-told"]);
+    fn a_missing_line_is_found() {
+        let (_, found) = checked(&[state(0, 200), taken(2, 2)], Micros::MAX);
+        assert_eq!(found, ["snapshot-complete"]);
     }
 
     #[test]
-    fn a_bank_of_which_no_snapshot_was_taken_is_found() {
-        let aborted = SnapshotReport::Aborted { id: ID, why: Why::Down };
-        let (bank, found) = judged(&[state(0, 90), aborted], Micros::MAX);
+    fn a_bank_without_a_snapshot_is_found() {
+        let aborted = SnapshotReport::Aborted { id: ID, reason: AbortReason::Unreachable };
+        let (bank, found) = checked(&[state(0, 90), aborted], Micros::MAX);
         assert_eq!(found, ["a-snapshot-is-taken"]);
-        assert!(bank.to_string().contains("aborted: a member could not be reached"));
+        assert!(bank.to_string().contains("aborted: a member was unreachable"));
     }
 
     #[test]
-    fn what_was_taken_without_a_board_or_after_one_lost_its_power_is_not_judged() {
-        for (said, first_crash) in [
+    fn a_snapshot_without_a_board_or_after_a_power_loss_is_not_checked() {
+        for (lines, first_crash) in [
             (vec![state(0, 90), taken(1, 1)], Micros::MAX),
             (vec![state(0, 90), state(1, 100), taken(2, 2)], 2_000_000),
         ] {
-            let (bank, found) = judged(&said, first_crash);
-            assert_eq!(bank.snapshots[0].end, End::Taken { judged: false });
+            let (bank, found) = checked(&lines, first_crash);
+            assert_eq!(bank.snapshots[0].end, SnapshotEnd::Taken { checked: false });
             assert_eq!(found, ["a-snapshot-is-taken"], "nothing else is wrong with it");
         }
     }

@@ -1,13 +1,13 @@
-//! What a node of the swarm runs on: an emulated board, or a process of this desktop.
+//! Devices of a swarm: emulated boards, and processes of this desktop.
 
-use super::child::Owned;
-use super::emulator::{Emulator, Launching};
+use super::child::ChildProcess;
+use super::emulator::{Emulator, StartingEmulator};
 use super::hub::free_port;
 use super::image::Image;
-use super::mail::{Complaints, Mail, Writer, follow_lines};
-use super::{Group, envelope};
-use crate::scenario::PauseClock;
-use firmware::page::{Page, Secret, options};
+use super::inbox::{InboxMessage, InboxSender, StderrTail, read_lines};
+use super::{Group, headers};
+use crate::sim::fault_plan::PauseClock;
+use firmware::storage::config_page::{ConfigPage, Secret, options};
 use protocol::Timing;
 use serde::Serialize;
 use std::io;
@@ -16,10 +16,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::Sender;
 
-/// How often a board reports what it counted, in milliseconds.
+/// How often a board logs its counters, in milliseconds.
 const STATUS_PERIOD_MS: u32 = 1_000;
 
-/// What a node runs on.
+/// The kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -29,30 +29,30 @@ pub enum Kind {
     Desktop,
 }
 
-/// What makes a node this node.
+/// The identity of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) node: u32,
     pub(super) capacity: u16,
     pub(super) may_lead: bool,
     pub(super) seed: u64,
-    /// Whether its records, if it has none, are lost, and not just yet to be written.
+    /// Whether missing records count as lost.
     pub(super) blank: bool,
 }
 
-/// What every device of a swarm needs.
-pub(super) struct Bench<'a> {
+/// The settings that all devices of a swarm share.
+pub(super) struct DeviceContext<'a> {
     pub(super) image: &'a Image,
     pub(super) desktop: &'a Path,
     pub(super) folder: &'a Path,
     pub(super) hub: SocketAddr,
     pub(super) group: &'a Group,
-    pub(super) post: Sender<Mail>,
+    pub(super) inbox: Sender<InboxMessage>,
 }
 
-/// A device that is coming up.
-pub(super) enum Coming {
-    Board(Launching),
+/// A device that is starting.
+pub(super) enum StartingDevice {
+    Board(StartingEmulator),
     Desktop(Desktop),
 }
 
@@ -62,26 +62,31 @@ pub(super) enum Device {
     Desktop(Desktop),
 }
 
-/// A desktop node: its process runs while its power is on.
+/// A desktop node; its process runs while its power is on.
 pub(super) struct Desktop {
     command: Command,
     address: SocketAddr,
-    running: Option<Owned>,
-    writer: Writer,
-    post: Sender<Mail>,
+    running: Option<ChildProcess>,
+    sender: InboxSender,
+    inbox: Sender<InboxMessage>,
 }
 
-impl Coming {
-    /// Brings up a device that is switched off.
-    pub(super) fn start(kind: Kind, bench: &Bench<'_>, identity: &Identity, process: u32) -> io::Result<Self> {
-        let writer = Writer { node: identity.node, process };
+impl StartingDevice {
+    /// Starts a device, switched off.
+    pub(super) fn start(
+        kind: Kind,
+        context: &DeviceContext<'_>,
+        identity: &Identity,
+        process: u32,
+    ) -> io::Result<Self> {
+        let sender = InboxSender { node: identity.node, process };
         Ok(match kind {
             Kind::Board => {
-                let page = page(bench.group, identity);
-                let post = bench.post.clone();
-                Self::Board(Launching::start(bench.image, &page, bench.folder, bench.hub, writer, post)?)
+                let page = page(context.group, identity);
+                let inbox = context.inbox.clone();
+                Self::Board(StartingEmulator::start(context.image, &page, context.folder, context.hub, sender, inbox)?)
             }
-            Kind::Desktop => Self::Desktop(Desktop::new(bench, identity, writer)?),
+            Kind::Desktop => Self::Desktop(Desktop::new(context, identity, sender)?),
         })
     }
 
@@ -94,8 +99,8 @@ impl Coming {
     }
 }
 
-/// The config page of a board.
-fn page(group: &Group, identity: &Identity) -> Page {
+/// Returns the config page of a board.
+fn page(group: &Group, identity: &Identity) -> ConfigPage {
     let mut bits = 0;
     for (option, on) in [
         (options::FACTORY, !identity.blank),
@@ -104,11 +109,11 @@ fn page(group: &Group, identity: &Identity) -> Page {
     ] {
         bits |= if on { option } else { 0 };
     }
-    Page {
+    ConfigPage {
         id: identity.node,
         capacity: u32::from(identity.capacity),
         options: bits | group.board_options,
-        port: envelope::PORT,
+        port: headers::PORT,
         period_ms: STATUS_PERIOD_MS,
         seed: identity.seed,
         key: Secret(group.key_bytes()),
@@ -120,20 +125,20 @@ fn page(group: &Group, identity: &Identity) -> Page {
 }
 
 impl Desktop {
-    fn new(bench: &Bench<'_>, identity: &Identity, writer: Writer) -> io::Result<Self> {
+    fn new(context: &DeviceContext<'_>, identity: &Identity, sender: InboxSender) -> io::Result<Self> {
         let address = free_port()?;
-        let records = bench.folder.join(format!("{}.records", identity.node));
+        let records = context.folder.join(format!("{}.records", identity.node));
         if identity.blank {
-            let _ = std::fs::remove_file(&records); // where there is none, none is lost
+            let _ = std::fs::remove_file(&records); // there may be none
         }
-        let mut command = Command::new(bench.desktop);
+        let mut command = Command::new(context.desktop);
         command.arg("node");
         let id = identity.node.to_string();
-        let (capacity, hops) = (identity.capacity.to_string(), bench.group.hops.to_string());
-        let (bind, peer) = (address.to_string(), bench.hub.to_string());
-        let timing = if bench.group.timing == Timing::LAN { "lan" } else { "radio" };
+        let (capacity, hops) = (identity.capacity.to_string(), context.group.hops.to_string());
+        let (bind, peer) = (address.to_string(), context.hub.to_string());
+        let timing = if context.group.timing == Timing::LAN { "lan" } else { "radio" };
         command.args(["--id", &id, "--capacity", &capacity, "--bind", &bind, "--peer", &peer]);
-        command.args(["--hops", &hops, "--timing", timing, "--group", &bench.group.name]);
+        command.args(["--hops", &hops, "--timing", timing, "--group", &context.group.name]);
         command.arg("--records").arg(&records);
         if !identity.blank {
             command.arg("--new");
@@ -141,22 +146,22 @@ impl Desktop {
         if !identity.may_lead {
             command.arg("--never-leads");
         }
-        Ok(Self { command, address, running: None, writer, post: bench.post.clone() })
+        Ok(Self { command, address, running: None, sender, inbox: context.inbox.clone() })
     }
 
     fn start(&mut self) -> io::Result<()> {
-        let mut process = Owned::start(&mut self.command)?;
+        let mut process = ChildProcess::start(&mut self.command)?;
         if let Some(lines) = process.take_stdout() {
-            follow_lines(lines, self.writer, self.post.clone());
+            read_lines(lines, self.sender, self.inbox.clone());
         }
-        let _ = process.take_stderr().map(Complaints::follow);
+        let _ = process.take_stderr().map(StderrTail::follow);
         self.running = Some(process);
         Ok(())
     }
 }
 
 impl Device {
-    /// Where its datagrams come from and go to.
+    /// Returns the address of its datagrams.
     pub(super) fn address(&self) -> SocketAddr {
         match self {
             Self::Board(emulator) => emulator.address(),
@@ -164,18 +169,18 @@ impl Device {
         }
     }
 
-    /// A datagram that makes it hear a frame.
+    /// Returns the datagram that delivers a frame to it.
     pub(super) fn datagram(&self, frame: &[u8]) -> Vec<u8> {
         match self {
-            Self::Board(_) => envelope::wrap(frame),
+            Self::Board(_) => headers::encapsulate(frame),
             Self::Desktop(_) => frame.to_vec(),
         }
     }
 
-    /// The frame in a datagram of its.
+    /// Returns the frame in a datagram from it.
     pub(super) fn frame<'a>(&self, datagram: &'a [u8]) -> Option<&'a [u8]> {
         match self {
-            Self::Board(_) => envelope::unwrap(datagram),
+            Self::Board(_) => headers::decapsulate(datagram),
             Self::Desktop(_) => Some(datagram),
         }
     }
@@ -183,12 +188,12 @@ impl Device {
     /// Switches it on for the first time.
     pub(super) fn switch_on(&mut self) -> io::Result<()> {
         match self {
-            Self::Board(emulator) => emulator.go_on(),
+            Self::Board(emulator) => emulator.resume(),
             Self::Desktop(desktop) => desktop.start(),
         }
     }
 
-    /// Cuts its power. What it stored stays.
+    /// Switches it off. Its records stay.
     pub(super) fn switch_off(&mut self) -> io::Result<()> {
         match self {
             Self::Board(emulator) => emulator.stop(),
@@ -199,29 +204,31 @@ impl Device {
         }
     }
 
-    /// Switches it on again, with what it stored.
+    /// Switches it on again, with its records.
     pub(super) fn switch_on_again(&mut self) -> io::Result<()> {
         match self {
-            Self::Board(emulator) => emulator.reset().and_then(|()| emulator.go_on()),
+            Self::Board(emulator) => emulator.reset().and_then(|()| emulator.resume()),
             Self::Desktop(desktop) => desktop.start(),
         }
     }
 
-    /// Whether its process has ended, though nobody ended it.
+    /// Returns whether its process has ended by itself.
     pub(super) fn has_ended(&mut self) -> bool {
         match self {
             Self::Board(emulator) => emulator.has_ended(),
-            Self::Desktop(desktop) => desktop.running.as_mut().is_some_and(Owned::has_ended),
+            Self::Desktop(desktop) => desktop.running.as_mut().is_some_and(ChildProcess::has_ended),
         }
     }
 
-    /// Holds its processor, or lets it go on.
-    pub(super) fn hold(&mut self, held: bool, clock: PauseClock) -> io::Result<()> {
+    /// Holds or resumes its processor.
+    pub(super) fn set_held(&mut self, held: bool, clock: PauseClock) -> io::Result<()> {
         match (self, clock, held) {
             (Self::Board(emulator), PauseClock::Stops, true) => emulator.stop(),
-            (Self::Board(emulator), PauseClock::Stops, false) => emulator.go_on(),
-            (Self::Board(emulator), PauseClock::Runs, held) => emulator.hold(held),
-            (Self::Desktop(desktop), _, held) => desktop.running.as_ref().map_or(Ok(()), |process| process.hold(held)),
+            (Self::Board(emulator), PauseClock::Stops, false) => emulator.resume(),
+            (Self::Board(emulator), PauseClock::Runs, held) => emulator.set_held(held),
+            (Self::Desktop(desktop), _, held) => {
+                desktop.running.as_ref().map_or(Ok(()), |process| process.set_stopped(held))
+            }
         }
     }
 }

@@ -1,12 +1,12 @@
-//! One emulated board: a process of the emulator, with its power switch and its reset button.
+//! One emulated board: a process of the emulator, with a power switch and a reset button.
 
-use super::child::Owned;
+use super::child::ChildProcess;
 use super::hub::free_port;
 use super::image::Image;
-use super::mail::{Complaints, Mail, Writer, follow_board};
+use super::inbox::{InboxMessage, InboxSender, StderrTail, read_board_log};
 use super::qmp::Qmp;
-use super::stopwatch::Stopwatch;
-use firmware::page::Page;
+use super::wall_clock::WallClock;
+use firmware::storage::config_page::ConfigPage;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,67 +15,66 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 use std::{fs, io, thread};
 
-/// The program.
-pub(super) const PROGRAM: &str = "qemu-system-arm";
+use crate::boards::toolchain::EMULATOR as PROGRAM;
 /// The board it emulates.
 const MACHINE: &str = "mps2-an385";
-/// Where the board looks for its config page.
+/// The address of the config page.
 const PAGE_ADDRESS: &str = "0x003ff000";
-/// How long the emulator may take to come up. It takes a tenth of a second, on a busy machine more.
-const PATIENCE_MICROS: u64 = 20_000_000;
-const LOOK_PERIOD: Duration = Duration::from_millis(5);
+/// How long the emulator may take to start. It takes a tenth of a second, on a busy machine more.
+const TIMEOUT_US: u64 = 20_000_000;
+const POLL_PERIOD: Duration = Duration::from_millis(5);
 
-/// An emulator that is coming up.
-pub(super) struct Launching {
-    process: Owned,
-    complaints: Complaints,
+/// An emulator that is starting.
+pub(super) struct StartingEmulator {
+    process: ChildProcess,
+    stderr: StderrTail,
     control: PathBuf,
     address: SocketAddr,
 }
 
-/// An emulator, its board in whatever state.
+/// A running emulator, with its board on or off.
 pub(super) struct Emulator {
-    process: Owned,
+    process: ChildProcess,
     qmp: Qmp,
     address: SocketAddr,
 }
 
-impl Launching {
-    /// Starts the emulator of a board that is switched off.
+impl StartingEmulator {
+    /// Starts the emulator, with its board switched off.
     pub(super) fn start(
         image: &Image,
-        page: &Page,
+        page: &ConfigPage,
         folder: &Path,
         hub: SocketAddr,
-        writer: Writer,
-        post: Sender<Mail>,
+        sender: InboxSender,
+        inbox: Sender<InboxMessage>,
     ) -> io::Result<Self> {
-        let name = format!("{}-{}", writer.node, writer.process);
+        let name = format!("{}-{}", sender.node, sender.process);
         let (page_file, control) = (folder.join(format!("{name}.page")), folder.join(format!("{name}.qmp")));
         fs::write(&page_file, page.encode())?;
         let address = free_port()?;
-        let mut process = Owned::start(&mut command(image, &page_file, &control, hub, address))?;
+        let mut process = ChildProcess::start(&mut command(image, &page_file, &control, hub, address))?;
         if let Some(log) = process.take_stdout() {
-            follow_board(log, image.table(), writer, post);
+            read_board_log(log, image.table(), sender, inbox);
         }
-        let complaints = process.take_stderr().map_or_else(Complaints::default, Complaints::follow);
-        Ok(Self { process, complaints, control, address })
+        let stderr = process.take_stderr().map_or_else(StderrTail::default, StderrTail::follow);
+        Ok(Self { process, stderr, control, address })
     }
 
-    /// Waits until the emulator can be talked to.
+    /// Waits until the emulator accepts commands.
     pub(super) fn ready(mut self) -> io::Result<Emulator> {
-        let watch = Stopwatch::start();
+        let clock = WallClock::start();
         loop {
             match Qmp::connect(&self.control) {
                 Ok(qmp) => return Ok(Emulator { process: self.process, qmp, address: self.address }),
-                Err(error) if watch.micros() > PATIENCE_MICROS => return Err(error),
-                Err(_) => {} // not yet
+                Err(error) if clock.micros() > TIMEOUT_US => return Err(error),
+                Err(_) => {} // not ready yet
             }
             if self.process.has_ended() {
-                thread::sleep(LOOK_PERIOD); // for the last of its words
-                return Err(io::Error::other(format!("{PROGRAM} ended: {}", self.complaints.text())));
+                thread::sleep(POLL_PERIOD); // for the rest of its standard error
+                return Err(io::Error::other(format!("{PROGRAM} ended: {}", self.stderr.text())));
             }
-            thread::sleep(LOOK_PERIOD);
+            thread::sleep(POLL_PERIOD);
         }
     }
 }
@@ -84,7 +83,7 @@ fn command(image: &Image, page: &Path, control: &Path, hub: SocketAddr, local: S
     let mut command = Command::new(PROGRAM);
     command
         .args(["-M", MACHINE, "-nodefaults", "-display", "none", "-monitor", "none"])
-        .arg("-S") // switched off until told
+        .arg("-S") // switched off
         .arg("-kernel")
         .arg(image.path())
         .arg("-device")
@@ -97,7 +96,7 @@ fn command(image: &Image, page: &Path, control: &Path, hub: SocketAddr, local: S
     command
 }
 
-/// An option with a path in it: in the emulator's language a comma of a path is written twice.
+/// Returns an option with a path: the emulator wants a comma in a path doubled.
 fn option(start_and_path: &[&std::ffi::OsStr; 2], end: &str) -> OsString {
     let path = start_and_path[1].to_string_lossy().replace(',', ",,");
     let mut option = OsString::from(start_and_path[0]);
@@ -107,34 +106,34 @@ fn option(start_and_path: &[&std::ffi::OsStr; 2], end: &str) -> OsString {
 }
 
 impl Emulator {
-    /// Where its board's datagrams come from and go to.
+    /// Returns the address of its board's datagrams.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Lets time pass for the board.
-    pub(super) fn go_on(&mut self) -> io::Result<()> {
+    /// Resumes the board and its clock.
+    pub(super) fn resume(&mut self) -> io::Result<()> {
         self.qmp.execute("cont")
     }
 
-    /// Stops time for the board, its clock included. Memory stays as it is.
+    /// Stops the board and its clock. Its memory stays.
     pub(super) fn stop(&mut self) -> io::Result<()> {
         self.qmp.execute("stop")
     }
 
-    /// Presses the reset button. Memory that the board retains stays as it is.
+    /// Presses the reset button. Retained memory stays.
     pub(super) fn reset(&mut self) -> io::Result<()> {
         self.qmp.execute("system_reset")
     }
 
-    /// Whether the process has ended.
+    /// Returns whether the process has ended.
     pub(super) fn has_ended(&mut self) -> bool {
         self.process.has_ended()
     }
 
-    /// Holds the processor while the clock runs on, or lets it go on.
-    pub(super) fn hold(&self, held: bool) -> io::Result<()> {
-        self.process.hold(held)
+    /// Holds or resumes the processor while its clock runs on.
+    pub(super) fn set_held(&self, held: bool) -> io::Result<()> {
+        self.process.set_stopped(held)
     }
 }
 
@@ -143,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comma_in_a_path_does_not_end_it() {
+    fn a_comma_in_a_path_is_doubled() {
         let option = option(&["unix:".as_ref(), "/tmp/a,b/c".as_ref()], ",server=on");
         assert_eq!(option, "unix:/tmp/a,,b/c,server=on");
     }

@@ -1,32 +1,32 @@
-//! What the nodes of one network share.
+//! The settings that the nodes of one network share.
 
 use crate::scenario::Scenario;
-use firmware::page::{Secret, options};
-use protocol::mandate::Mode;
+use firmware::storage::config_page::{Secret, options};
+use protocol::base::quorum::Mode;
 use protocol::wire::Key;
 use protocol::{NodeId, Timing};
 
-/// What the nodes of one network share.
+/// A group.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Its name, from which the key is made.
+    /// Its name, from which the key is derived.
     pub name: String,
-    /// Over how many hops the link carries.
+    /// The hop limit of reliable messages.
     pub hops: u8,
-    /// How many members it has; 0 where nothing works on a group.
+    /// The number of members; 0 if no algorithm needs a group.
     pub members: u8,
-    /// How long things take.
+    /// The timing.
     pub timing: Timing,
-    /// Bits of the boards' config pages that are set besides.
+    /// Further option bits of the boards' config pages.
     pub board_options: u32,
 }
 
 impl Group {
-    /// The group of a scenario's nodes.
+    /// Returns the group of a scenario's nodes.
     #[must_use]
     pub fn of(scenario: &Scenario, board_options: u32) -> Self {
-        let members = if scenario.is_group() { scenario.nodes } else { 0 };
-        let quorum = if scenario.mode == Mode::Quorum { options::QUORUM } else { 0 };
+        let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
+        let quorum = if scenario.world.mode == Mode::Quorum { options::QUORUM } else { 0 };
         Self {
             name: scenario.name.clone(),
             hops: scenario.hops,
@@ -36,13 +36,13 @@ impl Group {
         }
     }
 
-    /// The bytes of the key.
+    /// Returns the bytes of the key.
     #[must_use]
     pub fn key_bytes(&self) -> [u8; 16] {
         key_bytes(&self.name)
     }
 
-    /// The key that frames are sealed with.
+    /// Returns the key that frames are sealed with.
     #[must_use]
     pub fn key(&self) -> Key {
         let key = Key::new(self.key_bytes());
@@ -51,7 +51,7 @@ impl Group {
     }
 }
 
-/// The key of a group that has nothing but a name.
+/// Returns the key of a group, derived from its name.
 #[must_use]
 pub fn key_bytes(name: &str) -> [u8; 16] {
     Secret::of_group(name).0

@@ -1,6 +1,6 @@
-//! The loopback socket all boards are joined to: each sends its datagrams here, and gets its datagrams from here.
+//! The loopback socket that all devices send their datagrams to and receive them from.
 
-use super::mail::Mail;
+use super::inbox::InboxMessage;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -9,46 +9,46 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often the receiver looks whether it is still wanted.
-const LOOK_PERIOD: Duration = Duration::from_millis(100);
-/// More than any Ethernet frame.
+/// How often the receiver checks whether to end.
+const POLL_PERIOD: Duration = Duration::from_millis(100);
+/// Longer than any Ethernet frame.
 const DATAGRAM_BYTES_MAX: usize = 2_048;
 
 /// The socket, and the thread that receives from it.
 pub(super) struct Hub {
     socket: UdpSocket,
-    over: Arc<AtomicBool>,
+    end: Arc<AtomicBool>,
     receiver: Option<JoinHandle<()>>,
 }
 
 impl Hub {
-    /// Opens a socket at any free port of this machine.
-    pub(super) fn open(post: Sender<Mail>) -> io::Result<Self> {
+    /// Opens a socket on a free port of this machine.
+    pub(super) fn open(inbox: Sender<InboxMessage>) -> io::Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-        socket.set_read_timeout(Some(LOOK_PERIOD))?;
-        let over = Arc::new(AtomicBool::new(false));
-        let (ears, is_over) = (socket.try_clone()?, over.clone());
+        socket.set_read_timeout(Some(POLL_PERIOD))?;
+        let end = Arc::new(AtomicBool::new(false));
+        let (receiving, ended) = (socket.try_clone()?, end.clone());
         let receiver = thread::spawn(move || {
             let mut buffer = [0; DATAGRAM_BYTES_MAX];
-            while !is_over.load(Ordering::Relaxed) {
-                // A timeout, or the news that an earlier datagram found nobody: both mean going on.
-                let Ok((count, from)) = ears.recv_from(&mut buffer) else { continue };
-                if post.send(Mail::Frame { from, bytes: buffer[..count].to_vec() }).is_err() {
+            while !ended.load(Ordering::Relaxed) {
+                // A timeout, or an ICMP error for an earlier datagram: the receiver goes on.
+                let Ok((count, from)) = receiving.recv_from(&mut buffer) else { continue };
+                if inbox.send(InboxMessage::Frame { from, bytes: buffer[..count].to_vec() }).is_err() {
                     return;
                 }
             }
         });
-        Ok(Self { socket, over, receiver: Some(receiver) })
+        Ok(Self { socket, end, receiver: Some(receiver) })
     }
 
-    /// Where it is.
+    /// Returns its address.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Sends a datagram. Whether it arrives is up to the air.
+    /// Sends a datagram. It may be lost.
     pub(super) fn send(&self, to: SocketAddr, bytes: &[u8]) {
-        // An emulator takes an empty datagram for the end of all of them.
+        // An empty datagram would end an emulator's network.
         if !bytes.is_empty() {
             let _ = self.socket.send_to(bytes, to);
         }
@@ -57,14 +57,14 @@ impl Hub {
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.end.store(true, Ordering::Relaxed);
         if let Some(receiver) = self.receiver.take() {
             let _ = receiver.join();
         }
     }
 }
 
-/// A port of this machine that nobody uses at present.
+/// Returns a free port of this machine.
 pub(super) fn free_port() -> io::Result<SocketAddr> {
     UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
@@ -75,13 +75,13 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn datagrams_come_in_with_their_sender_and_go_out_unless_empty() {
-        let (post, mail) = channel();
-        let hub = Hub::open(post).unwrap();
+    fn datagrams_are_received_with_their_sender_and_sent_unless_empty() {
+        let (sender, inbox) = channel();
+        let hub = Hub::open(sender).unwrap();
         let board = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         board.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         board.send_to(b"hello", hub.address().unwrap()).unwrap();
-        let Mail::Frame { from, bytes } = mail.recv().unwrap() else { panic!("a datagram") };
+        let InboxMessage::Frame { from, bytes } = inbox.recv().unwrap() else { panic!("a datagram") };
         assert_eq!((from, &bytes[..]), (board.local_addr().unwrap(), &b"hello"[..]));
         hub.send(from, b"");
         hub.send(from, b"answer");

@@ -1,68 +1,66 @@
-//! Real firmware in the simulator's world: the same scenario, network, faults and checkers, with emulated boards in
-//! the nodes' seats and time as it passes.
+//! Real firmware in the simulator's world: the same scenario, medium, faults and checkers, with emulated boards as
+//! nodes and in real time.
 //!
 //! ```text
-//! board (emulator) -- loopback UDP --> hub --> envelope off --> world (air, faults) --> envelope on --> board
+//! board (emulator) -- loopback UDP --> hub --> decapsulate --> world (medium, faults) --> encapsulate --> board
 //!        |                                                        ^        |
-//!        +------ log, decoded with the image's strings -----------+        +--> watch, checkers, story
+//!        +------ log, decoded with the image's strings -----------+        +--> convergence, checkers, narrator
 //! ```
 //!
-//! A [`Station`] is a device in a seat of the [`World`](crate::World). Cutting a board's power stops its emulator,
-//! and switching it on again resets it, so that it keeps what it stored, as flash would; losing the records takes a new
-//! emulator. A board that is held with its clock running for longer than its watchdog's patience is reset by it, as a
-//! real one would be.
+//! A [`BoardNode`] is a device as a node of the [`World`](crate::World). A power loss stops the board's emulator, and
+//! power on resets it, so that it keeps its records, as flash would; a loss of records takes a new emulator. A board
+//! that is held with its clock running for longer than its watchdog's timeout is reset by it, as a real one would be.
 
 mod bank;
+mod board_log;
+mod board_node;
+mod board_time;
 mod child;
 mod clock;
 mod count;
 mod device;
 mod emulator;
-mod envelope;
+mod fleet;
 mod group;
+mod headers;
 mod hub;
 mod image;
+mod inbox;
 mod job;
-mod mail;
-mod own_time;
 mod qmp;
-mod rack;
 mod report;
 mod run;
-pub mod setup;
-mod slot;
-mod station;
-mod stopwatch;
-mod tale;
+mod scenario;
+mod wall_clock;
 
-pub use bank::{Bank, End, Picture};
+pub use bank::{Bank, SnapshotEnd, SnapshotRecord};
+pub use board_log::Entry;
+pub use board_node::BoardNode;
 pub use clock::Clock;
 pub use count::Count;
 pub use device::Kind;
-pub use envelope::wrap;
+pub use fleet::Fleet;
 pub use group::{Group, key_bytes};
+pub use headers::encapsulate;
 pub use image::Image;
 pub use job::{Job, Jobs};
-pub use rack::Rack;
 pub use report::{NodeReport, Report};
 pub use run::{Options, run};
-pub use slot::Entry;
-pub use station::Station;
-pub use stopwatch::Stopwatch;
-pub use tale::{NODES_MAX, app_scenario, check, default_scenario, lock_scenario};
+pub use scenario::{NODES_MAX, app_scenario, check, default_scenario, lock_scenario};
+pub use wall_clock::WallClock;
 
 use std::fmt;
 
 /// Why a swarm could not be run.
 #[derive(Debug)]
 pub enum SwarmError {
-    /// The scenario asks for something a board cannot do.
+    /// The scenario needs something that boards cannot do.
     Scenario(String),
-    /// A device could not be had, or does not obey.
+    /// A device could not be started, or does not respond.
     Device(std::io::Error),
     /// The process of this node ended by itself.
     Ended(u32),
-    /// The user does not want to go on.
+    /// The user interrupted the run.
     Interrupted,
 }
 

@@ -1,4 +1,4 @@
-//! The emulator's control socket: one line of JSON asks, one answers.
+//! The emulator's control socket: a line of JSON for each command and each reply.
 
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Write};
@@ -6,36 +6,36 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the emulator may take to answer. It answers in milliseconds, on a busy machine in more.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the emulator may take to reply. It takes milliseconds, on a busy machine more.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection to a running emulator.
 pub(super) struct Qmp(BufReader<UnixStream>);
 
 impl Qmp {
-    /// Connects to the socket at `path`, which must be there.
+    /// Connects to the socket at `path`, which must exist.
     pub(super) fn connect(path: &Path) -> io::Result<Self> {
         let stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
         let mut qmp = Self(BufReader::new(stream));
         qmp.line()?; // the greeting
         qmp.execute("qmp_capabilities")?;
         Ok(qmp)
     }
 
-    /// Has the emulator do something, and waits until it has.
+    /// Executes a command, and waits for its completion.
     pub(super) fn execute(&mut self, command: &str) -> io::Result<()> {
         writeln!(self.0.get_mut(), "{{\"execute\":\"{command}\"}}")?;
         loop {
-            let answer = self.line()?;
-            if answer.get("return").is_some() {
+            let reply = self.line()?;
+            if reply.get("return").is_some() {
                 return Ok(());
             }
-            if let Some(error) = answer.get("error") {
+            if let Some(error) = reply.get("error") {
                 return Err(io::Error::other(format!("the emulator refused \"{command}\": {error}")));
             }
-            // An event: it tells what we asked for, and is told in between.
+            // An event: the reply follows.
         }
     }
 
@@ -53,28 +53,28 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
 
-    /// An emulator that answers each question with these lines.
-    fn emulator(answers: &'static [&'static str]) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<String>>) {
+    /// Starts an emulator that replies to each command with these lines.
+    fn emulator(replies: &'static [&'static str]) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<String>>) {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("qmp")).unwrap();
         let serve = std::thread::spawn(move || {
             let (stream, _) = listener.accept().unwrap();
             let mut stream = BufReader::new(stream);
             stream.get_mut().write_all(b"{\"QMP\": {}}\n").unwrap();
-            let mut asked = Vec::new();
-            for answer in answers {
+            let mut commands = Vec::new();
+            for reply in replies {
                 let mut line = String::new();
                 stream.read_line(&mut line).unwrap();
-                asked.push(line.trim().to_owned());
-                stream.get_mut().write_all(answer.as_bytes()).unwrap();
+                commands.push(line.trim().to_owned());
+                stream.get_mut().write_all(reply.as_bytes()).unwrap();
             }
-            asked
+            commands
         });
         (folder, serve)
     }
 
     #[test]
-    fn events_between_question_and_answer_are_skipped() {
+    fn events_before_a_reply_are_skipped() {
         let (folder, serve) = emulator(&["{\"return\": {}}\n", "{\"event\": \"STOP\"}\n{\"return\": {}}\n"]);
         let mut qmp = Qmp::connect(&folder.path().join("qmp")).unwrap();
         qmp.execute("stop").unwrap();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_an_error_that_says_what_was_asked() {
+    fn an_error_reply_names_the_command() {
         let (folder, _serve) = emulator(&["{\"return\": {}}\n", "{\"error\": {\"class\": \"CommandNotFound\"}}\n"]);
         let mut qmp = Qmp::connect(&folder.path().join("qmp")).unwrap();
         assert!(qmp.execute("dance").unwrap_err().to_string().contains("\"dance\""));

@@ -1,99 +1,99 @@
-//! What came of a swarm.
+//! The report on a swarm.
 
 use super::bank::{self, Bank};
+use super::board_log::Entry;
+use super::board_node::BoardNode;
+use super::board_time;
 use super::clock::{self, Clock};
 use super::count::{self, Count};
 use super::device::Kind;
+use super::fleet::Fleet;
 use super::job::{self, Jobs};
-use super::own_time;
-use super::rack::Rack;
 use super::run::Options;
-use super::slot::Entry;
-use super::station::Station;
+use crate::base::Micros;
 use crate::boards::App;
-use crate::campaign::Violation;
-use crate::checker::{self, Finding, Settled};
-use crate::measure::Measure;
-use crate::queue::Micros;
+use crate::check::convergence::Convergence;
+use crate::check::{self, Finding, Settled};
+use crate::metrics::campaign::Violation;
+use crate::metrics::distribution::Distribution;
 use crate::scenario::Scenario;
-use crate::watch::Watch;
-use crate::world::{Life, World};
-use firmware::report::{Past, Status};
-use protocol::records::Records;
+use crate::sim::world::{PowerState, World, WorldPlan};
+use firmware::report::{RecordsAtBoot, Status};
+use protocol::base::records::Records;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What came of a swarm.
+/// The report on a swarm.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The scenario's name.
     pub scenario: String,
-    /// The seed of everything but the boards' timing.
+    /// The seed of all randomness except the boards' timing.
     pub seed: u64,
-    /// How many emulated boards took part.
+    /// The number of emulated boards.
     pub boards: u32,
-    /// How many nodes of this desktop took part.
+    /// The number of desktop nodes.
     pub desktops: u32,
-    /// Who led most nodes in the end.
+    /// The leader of most nodes in the end.
     pub leader: Option<u32>,
-    /// Whether everybody knew one leader, the best, per component.
+    /// Whether all nodes of each component followed its best node.
     pub leader_is_best: bool,
-    /// What was measured: of the swarm as a whole, and (`board_...`) by every board's own clock.
-    pub measures: BTreeMap<&'static str, Measure>,
-    /// What came of the lock that the boards contended for, if they did.
+    /// The measured times: of the whole swarm, and (`board_...`) by every board's own clock.
+    pub measures: BTreeMap<&'static str, Distribution>,
+    /// The grants of the lock and the counter, if the boards contended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count>,
-    /// What came of the snapshots, if the boards are a bank.
+    /// The snapshots, if the boards are a bank.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bank: Option<Bank>,
-    /// What came of the jobs, if the boards had any.
+    /// The jobs, if the boards ran any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<Jobs>,
-    /// What came of the shared clock, if the boards show it.
+    /// The shared clock, if the boards have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
-    /// What did not hold.
+    /// The properties that did not hold.
     pub violations: Vec<Violation>,
-    /// The nodes, by number.
+    /// The nodes, by id.
     pub nodes: Vec<NodeReport>,
 }
 
-/// What is known of a node in the end.
+/// The report on a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeReport {
-    /// Its number.
+    /// Its id.
     pub node: u32,
-    /// What it runs on.
+    /// The kind of its device.
     pub runs_on: Kind,
     /// Whether it is up.
     pub up: bool,
-    /// What it is worth.
+    /// Its capacity.
     pub capacity: Option<u16>,
-    /// Whom it follows; `None` as well where it is not up.
+    /// Its leader; `None` also if it is not up.
     pub leader: Option<u32>,
-    /// How often it has started, as it counts.
+    /// Its boot counter.
     pub incarnation: Option<u32>,
-    /// How often it started over by itself.
+    /// How often it reset itself.
     pub resets: u32,
-    /// What became of its records when it last started.
+    /// The state of its records at its last boot.
     #[serde(skip)]
-    pub past: Option<Past>,
-    /// What it last stored.
+    pub at_boot: Option<RecordsAtBoot>,
+    /// The records it last stored.
     #[serde(skip)]
     pub records: Option<Records>,
-    /// What it last counted.
+    /// Its last counters.
     #[serde(skip)]
     pub status: Option<Status>,
-    /// All it said.
+    /// Its log.
     #[serde(skip)]
-    pub diary: Vec<Entry>,
+    pub log: Vec<Entry>,
 }
 
 impl NodeReport {
-    /// A board that has said these lines, each when it reached us.
+    /// Creates the report on a board with these lines, each with the time it was received.
     #[cfg(test)]
-    pub(super) fn saying<'a>(node: u32, lines: impl IntoIterator<Item = (&'a String, Micros)>) -> Self {
-        let diary = lines.into_iter().map(|(text, at)| Entry { at, own: at, text: text.clone() }).collect();
+    pub(super) fn with_log<'a>(node: u32, lines: impl IntoIterator<Item = (&'a String, Micros)>) -> Self {
+        let log = lines.into_iter().map(|(text, at)| Entry { at, board_time: at, text: text.clone() }).collect();
         Self {
             node,
             runs_on: Kind::Board,
@@ -102,38 +102,39 @@ impl NodeReport {
             leader: None,
             incarnation: None,
             resets: 0,
-            past: None,
+            at_boot: None,
             records: None,
             status: None,
-            diary,
+            log,
         }
     }
 }
 
 pub(super) fn report(
-    world: &World<Station>,
-    rack: &Rack,
-    watch: &Watch,
+    scenario: &Scenario,
+    world: &World<BoardNode>,
+    fleet: &Fleet,
+    convergence: &Convergence,
     findings: &[Finding],
     crashes: &[(Micros, u32)],
     options: &Options,
 ) -> Report {
-    let scenario = world.scenario();
-    let settled = Settled::of(world, watch);
-    let nodes: Vec<NodeReport> = (0..world.nodes()).map(|node| node_report(world, rack, node)).collect();
+    let plan = world.plan();
+    let settled = Settled::of(world, convergence, scenario.settle_time);
+    let nodes: Vec<NodeReport> = (0..world.node_count()).map(|node| node_report(world, fleet, node)).collect();
     let mut values: BTreeMap<&'static str, Vec<u64>> = BTreeMap::from([("time_to_leader_us", Vec::new())]);
-    let first_fault = scenario.faults.first().map_or(scenario.duration, |step| step.at);
-    let own_start = nodes.iter().filter_map(|node| own_time::agreed_at(node.node, &node.diary, first_fault));
-    let own_start = own_start.map(|micros| ("board_time_to_leader_us", micros));
-    let own_failover = failovers(scenario, &nodes, crashes).map(|micros| ("board_failover_us", micros));
-    for (name, value) in watch.samples().iter().copied().chain(own_start).chain(own_failover) {
+    let first_fault = plan.faults.first().map_or(plan.duration, |step| step.at);
+    let board_start = nodes.iter().filter_map(|node| board_time::agreed_at(node.node, &node.log, first_fault));
+    let board_start = board_start.map(|micros| ("board_time_to_leader_us", micros));
+    let board_failover = failovers(plan, &nodes, crashes).map(|micros| ("board_failover_us", micros));
+    for (name, value) in convergence.samples().iter().copied().chain(board_start).chain(board_failover) {
         values.entry(name).or_default().push(value);
     }
     let boards = nodes.iter().filter(|node| node.runs_on == Kind::Board).count() as u32;
     let resets = nodes.iter().filter(|node| node.resets > 0).map(|node| Finding {
         at: world.now(),
         checker: "nobody-resets",
-        text: format!("node {} started over {} times by itself", node.node, node.resets),
+        text: format!("node {} reset itself {} times", node.node, node.resets),
     });
     let violation = |finding: Finding| Violation {
         seed: world.seed(),
@@ -145,20 +146,20 @@ pub(super) fn report(
     let (mut count, mut bank, mut jobs, mut clock, mut found) = (None, None, None, None, Vec::new());
     let first_crash = crashes.iter().map(|&(at, _)| at).min().unwrap_or(Micros::MAX);
     match options.app {
-        App::Counter => count = Some(count::judge(&nodes, world.now(), &mut found)),
-        App::Tokens => bank = Some(bank::judge(&nodes, first_crash, world.now(), &mut found)),
-        App::Diffusing => jobs = Some(job::judge(&nodes, first_crash, world.now(), &mut found)),
-        App::Clock => clock = Some(clock::judge(&nodes, world.now(), &mut found)),
+        App::Counter => count = Some(count::check(&nodes, world.now(), &mut found)),
+        App::Tokens => bank = Some(bank::check(&nodes, first_crash, world.now(), &mut found)),
+        App::Diffusing => jobs = Some(job::check(&nodes, first_crash, world.now(), &mut found)),
+        App::Clock => clock = Some(clock::check(&nodes, world.now(), &mut found)),
         App::None => {}
     }
     Report {
         scenario: scenario.name.clone(),
         seed: world.seed(),
         boards,
-        desktops: world.nodes() - boards,
+        desktops: world.node_count() - boards,
         leader: world.leader(),
-        leader_is_best: checker::best_leads(&settled),
-        measures: values.into_iter().map(|(name, values)| (name, Measure::of(values))).collect(),
+        leader_is_best: check::best_leads(&settled),
+        measures: values.into_iter().map(|(name, values)| (name, Distribution::of(values))).collect(),
         count,
         bank,
         jobs,
@@ -168,29 +169,30 @@ pub(super) fn report(
     }
 }
 
-/// How long each board took to know of another leader, for each leader that crashed.
-fn failovers(scenario: &Scenario, nodes: &[NodeReport], crashes: &[(Micros, u32)]) -> impl Iterator<Item = u64> {
-    crashes.iter().flat_map(move |&(at, dead)| {
-        let until = scenario.faults.iter().map(|step| step.at).find(|&next| next > at).unwrap_or(scenario.duration);
-        let others =
-            nodes.iter().filter(move |node| node.node != dead && own_time::is_led_by(node.node, &node.diary, dead, at));
-        others.filter_map(move |node| own_time::recovered_after(node.node, &node.diary, dead, at, until))
+/// Returns how long each follower took to follow another leader, for each leader that crashed.
+fn failovers(plan: &WorldPlan, nodes: &[NodeReport], crashes: &[(Micros, u32)]) -> impl Iterator<Item = u64> {
+    crashes.iter().flat_map(move |&(at, crashed)| {
+        let until = plan.faults.iter().map(|step| step.at).find(|&next| next > at).unwrap_or(plan.duration);
+        let others = nodes
+            .iter()
+            .filter(move |node| node.node != crashed && board_time::is_led_by(node.node, &node.log, crashed, at));
+        others.filter_map(move |node| board_time::recovered_after(node.node, &node.log, crashed, at, until))
     })
 }
 
-fn node_report(world: &World<Station>, rack: &Rack, node: u32) -> NodeReport {
-    let (view, runs_on) = (world.node(node), rack.kind(node));
-    rack.with(node, |slot| NodeReport {
+fn node_report(world: &World<BoardNode>, fleet: &Fleet, node: u32) -> NodeReport {
+    let (view, runs_on) = (world.view(node), fleet.kind(node));
+    fleet.with_log(node, |log| NodeReport {
         node,
         runs_on,
-        up: view.life == Life::Up,
+        up: view.power == PowerState::Up,
         capacity: view.capacity,
         leader: view.leader.map(|(leader, _)| leader),
-        incarnation: slot.records.map(|records| records.incarnation),
-        resets: slot.resets,
-        past: slot.past,
-        records: slot.records,
-        status: slot.status,
-        diary: slot.diary.clone(),
+        incarnation: log.records.map(|records| records.incarnation),
+        resets: log.resets,
+        at_boot: log.at_boot,
+        records: log.records,
+        status: log.status,
+        log: log.entries.clone(),
     })
 }

@@ -1,170 +1,173 @@
-//! What happened: a stream of events, and one number that stands for all of them.
+//! The trace: a stream of events, and a hash of all of them.
 //!
-//! Every event goes into the hash, whether somebody looks at it or not: two runs with the same hash did the same.
+//! Every event goes into the hash, observed or not: two runs with the same hash had the same events.
 
-mod act;
-mod deed;
+mod app_event;
 mod hash;
+mod lock_event;
+pub mod narrator;
 
-pub use act::Act;
-pub use deed::Deed;
-pub use hash::TraceHash;
+pub use app_event::{AppEvent, AppRequest};
+pub(crate) use hash::TraceHash;
+pub use lock_event::LockEvent;
 
-use crate::queue::Micros;
-use protocol::clock::Term;
+use crate::base::Micros;
+use protocol::base::term::Term;
 use serde::{Serialize, Serializer};
 
-/// Something that happened.
+/// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TraceEvent {
-    /// When, in microseconds since the run began.
+    /// The moment, in microseconds since the run began.
     pub at: Micros,
-    /// To which node, by name; `None` for what happens to the whole network.
+    /// The id of its node; `None` for an event of the whole network.
     pub node: Option<u32>,
-    /// What.
+    /// Its kind.
     #[serde(flatten)]
-    pub what: What,
+    pub kind: EventKind,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum What {
-    /// The node started.
+pub enum EventKind {
+    /// The node booted.
     Boot {
-        /// Whether it had lost what it stored.
+        /// Whether it had lost its records.
         blank: bool,
     },
-    /// The node stopped.
+    /// The node crashed.
     Crash,
-    /// The node went deaf and dumb.
+    /// The node was paused.
     Pause,
-    /// The node came back from a pause.
+    /// The node resumed.
     Resume,
-    /// The node measured its capacity; `None` is unfit to lead.
+    /// The node measured its capacity.
     Capacity {
-        /// What it measured.
+        /// The capacity; `None` is unfit to lead.
         capacity: Option<u16>,
     },
-    /// The node's application asked something of the election.
-    Asked {
-        /// What.
+    /// The node's application commanded the election.
+    Command {
+        /// The command's name.
         command: &'static str,
     },
-    /// The node stored what a reboot must not forget.
+    /// The node stored its records.
     Stored {
-        /// How often it has started.
+        /// The number of its boot.
         incarnation: u32,
-        /// No term above this was acted on.
+        /// The highest term it may act in.
         term: u32,
     },
-    /// A frame of the node went out.
+    /// The node sent a frame.
     Sent {
-        /// The word for what it says.
+        /// The name of its message.
         kind: &'static str,
-        /// How long it is.
+        /// Its length.
         bytes: u16,
     },
-    /// A frame of the node did not go out.
-    Unsent {
-        /// The word for what it says.
+    /// A frame of the node was dropped before transmission.
+    Dropped {
+        /// The name of its message.
         kind: &'static str,
-        /// Why not.
-        why: Unsent,
+        /// The reason.
+        reason: SendFailure,
     },
-    /// The node heard a frame.
-    Heard {
-        /// Whose.
+    /// The node received a frame.
+    Received {
+        /// The id of the sender.
         from: u32,
-        /// The word for what it says.
+        /// The name of its message.
         kind: &'static str,
-        /// How well, from 0 to 255.
+        /// The quality of the link, from 0 to 255.
         quality: u8,
     },
-    /// The node was in range of a frame and did not hear it.
+    /// A frame in range was lost to the node.
     Missed {
-        /// Whose.
+        /// The id of the sender.
         from: u32,
-        /// Why not.
-        why: Missed,
+        /// The reason.
+        reason: LossReason,
     },
     /// The node leads.
     Leads {
-        /// Under which term.
+        /// Its term.
         #[serde(serialize_with = "number_and_node")]
         term: Term,
     },
     /// The node follows another.
     Follows {
-        /// Whom.
+        /// The id of the leader.
         leader: u32,
-        /// Under which term.
+        /// Its term.
         #[serde(serialize_with = "number_and_node")]
         term: Term,
     },
-    /// The node leads, and so does another at this very moment.
-    Rival {
-        /// Which.
+    /// The node begins to lead while another may act as leader.
+    TwoLeaders {
+        /// The id of the other.
         other: u32,
     },
     /// The node knows no leader.
     Leaderless,
     /// The node stopped itself: a bound of its own was broken.
     Halted {
-        /// Which.
-        why: &'static str,
+        /// The bound.
+        reason: &'static str,
     },
-    /// The network was cut; from now on only nodes of one set hear each other.
+    /// A partition began.
     Partition,
-    /// The cut was mended.
+    /// A partition ended.
     Heal,
-    /// The medium became better or worse, or some nodes did.
-    Weather {
-        /// The fault, by its word.
+    /// A link fault began or ended.
+    LinkFault {
+        /// Its name.
         fault: &'static str,
     },
+    /// Capacities of nodes were changed.
+    CapacityFault,
     /// The nodes moved.
     Moved,
-    /// Something was done about a lock.
+    /// An event of a lock.
     Lock {
-        /// Which, by its place in the scenario.
+        /// The lock's index in the scenario.
         lock: u8,
-        /// What.
-        #[serde(flatten)]
-        deed: Deed,
+        /// The event.
+        #[serde(flatten, rename = "lock_event")]
+        event: LockEvent,
     },
-    /// The application did something, or what watches it.
+    /// An event of the application.
     App {
-        /// What.
-        #[serde(flatten)]
-        act: Act,
+        /// The event.
+        #[serde(flatten, rename = "app_event")]
+        event: AppEvent,
     },
     /// The shared clocks of all nodes were compared.
     Clocks {
         /// How many have been set.
-        set: u32,
-        /// How many microseconds lie between the first and the last of them.
-        apart: u64,
+        synced: u32,
+        /// The microseconds between the first and the last of them.
+        skew: u64,
     },
 }
 
-/// Why a frame did not go out.
+/// Why a frame was dropped before transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unsent {
-    /// Too many frames were waiting.
+pub enum SendFailure {
+    /// The transmit queue was full.
     QueueFull,
-    /// The medium was busy each time the node looked.
+    /// The channel was busy each time the node sensed it.
     MediumBusy,
 }
 
-/// Why a frame was not heard.
+/// Why a frame was lost to one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Missed {
-    /// Another frame, or the hearer's own, overlapped it.
+pub enum LossReason {
+    /// Another frame, or the receiver's own, overlapped it.
     Collision,
-    /// Distance, loss or a burst of noise.
+    /// Distance or a link fault.
     Lost,
 }
 
@@ -173,21 +176,21 @@ fn number_and_node<S: Serializer>(term: &Term, serializer: S) -> Result<S::Ok, S
     serializer.collect_str(&format_args!("{}.{}", term.number, term.by.0))
 }
 
-/// Who watches a run.
+/// An observer of a run.
 pub trait Observer {
-    /// Something happened.
-    fn see(&mut self, event: &TraceEvent);
+    /// Observes an event.
+    fn observe(&mut self, event: &TraceEvent);
 
-    /// This frame goes out: told just before the event that says so, for whoever wants to read what was said.
-    fn read(&mut self, _frame: &[u8]) {}
+    /// Observes the bytes of a frame, just before the event that it was sent.
+    fn on_frame(&mut self, _frame: &[u8]) {}
 }
 
 impl Observer for () {
-    fn see(&mut self, _: &TraceEvent) {}
+    fn observe(&mut self, _: &TraceEvent) {}
 }
 
 impl<F: FnMut(&TraceEvent)> Observer for F {
-    fn see(&mut self, event: &TraceEvent) {
+    fn observe(&mut self, event: &TraceEvent) {
         self(event);
     }
 }
@@ -196,56 +199,56 @@ impl<F: FnMut(&TraceEvent)> Observer for F {
 mod tests {
     use super::*;
     use protocol::NodeId;
-    use protocol::clock::Stamp;
+    use protocol::base::lamport::LamportTime;
     use protocol::mutex::Fence;
-    use protocol::snapshot;
+    use protocol::service::snapshot;
 
     const TERM: Term = Term { number: 3, by: NodeId(9) };
 
     fn hash(events: &[TraceEvent]) -> u64 {
         let mut hash = TraceHash::default();
         for event in events {
-            hash.event(event);
+            hash.write_event(event);
         }
         hash.value()
     }
 
     #[test]
     fn an_event_is_one_line_of_json() {
-        let event = TraceEvent { at: 1_500, node: Some(4), what: What::Follows { leader: 9, term: TERM } };
+        let event = TraceEvent { at: 1_500, node: Some(4), kind: EventKind::Follows { leader: 9, term: TERM } };
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(line, r#"{"at":1500,"node":4,"event":"follows","leader":9,"term":"3.9"}"#);
     }
 
     #[test]
-    fn what_is_done_about_a_lock_is_one_line_too() {
-        let fence = Fence { term: TERM, count: Stamp(7) };
-        let what = What::Lock { lock: 1, deed: Deed::Wrote { fence, accepted: false } };
-        let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(4), what }).unwrap();
+    fn an_event_of_a_lock_is_one_line_too() {
+        let fence = Fence { term: TERM, count: LamportTime(7) };
+        let kind = EventKind::Lock { lock: 1, event: LockEvent::Wrote { fence, accepted: false } };
+        let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(4), kind }).unwrap();
         let expected =
-            r#"{"at":1500,"node":4,"event":"lock","lock":1,"deed":"wrote","fence":"3.9:7","accepted":false}"#;
+            r#"{"at":1500,"node":4,"event":"lock","lock":1,"lock_event":"wrote","fence":"3.9:7","accepted":false}"#;
         assert_eq!(line, expected);
     }
 
     #[test]
-    fn what_an_application_does_is_one_line_too() {
+    fn an_event_of_an_application_is_one_line_too() {
         let snapshot = snapshot::Id { initiator: NodeId(2), incarnation: 1, number: 7 };
-        let what = What::App { act: Act::Channel { snapshot, from: 0, to: 4, amount: 30 } };
-        let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(2), what }).unwrap();
+        let kind = EventKind::App { event: AppEvent::Channel { snapshot, from: 0, to: 4, amount: 9 } };
+        let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(2), kind }).unwrap();
         let expected =
-            r#"{"at":1500,"node":2,"event":"app","act":"channel","snapshot":"2.1.7","from":0,"to":4,"amount":30}"#;
+            r#"{"at":1500,"node":2,"event":"app","app_event":"channel","snapshot":"2.1.7","from":0,"to":4,"amount":9}"#;
         assert_eq!(line, expected);
     }
 
     #[test]
     fn every_part_of_an_event_counts_in_the_hash() {
-        let event = TraceEvent { at: 1, node: Some(4), what: What::Follows { leader: 9, term: TERM } };
+        let event = TraceEvent { at: 1, node: Some(4), kind: EventKind::Follows { leader: 9, term: TERM } };
         let others = [
             TraceEvent { at: 2, ..event },
             TraceEvent { node: None, ..event },
-            TraceEvent { what: What::Follows { leader: 8, term: TERM }, ..event },
-            TraceEvent { what: What::Follows { leader: 9, term: Term { number: 4, ..TERM } }, ..event },
-            TraceEvent { what: What::Leads { term: TERM }, ..event },
+            TraceEvent { kind: EventKind::Follows { leader: 8, term: TERM }, ..event },
+            TraceEvent { kind: EventKind::Follows { leader: 9, term: Term { number: 4, ..TERM } }, ..event },
+            TraceEvent { kind: EventKind::Leads { term: TERM }, ..event },
         ];
         assert_eq!(hash(&[event]), hash(&[event]));
         for other in others {

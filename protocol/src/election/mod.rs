@@ -1,110 +1,102 @@
-//! Elections: who leads.
+//! Leader elections.
 //!
 //! | file | algorithm | works on |
 //! | --- | --- | --- |
 //! | [`wireless`] | diffusing computation of Vasudevan, Kurose and Towsley | radio neighbours, many hops |
-//! | [`wireless_flat`] | every capacity sent to the starter, a baseline | radio neighbours, many hops |
-//! | [`bully`] | the best asks nobody's leave: Garcia-Molina | a group, over several hops too |
-//! | [`ring`] | a list goes round and comes back: Tanenbaum | a group as a ring |
-//! | [`chang_roberts`] | the highest number comes round: Chang and Roberts | a group as a ring |
-//! | [`lelann`] | all numbers come round: Le Lann | a group as a ring |
+//! | [`wireless_flat`] | all capacities are sent to the initiator; a baseline | radio neighbours, many hops |
+//! | [`bully`] | members ask all better members first: Garcia-Molina | a group, over several hops too |
+//! | [`ring`] | a list travels round the ring: Tanenbaum | a group as a ring |
+//! | [`chang_roberts`] | the highest candidate travels round the ring: Chang and Roberts | a group as a ring |
+//! | [`lelann`] | all candidates travel round the ring: Le Lann | a group as a ring |
 //!
-//! [`reign`] is what all do once somebody won: beats, loss, merging.
+//! [`leadership`] is common to all once a round is over: heartbeats, loss of the leader, merging of networks.
 
 use crate::algorithm::Algorithm;
-use crate::clock::Term;
-use crate::group::{NodeId, NodeSet};
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::term::Term;
 use crate::wire;
 
-mod any;
 pub mod bully;
 mod candidacy;
 pub mod chang_roberts;
-mod circle;
-mod grouped;
+pub mod leadership;
 pub mod lelann;
-mod podium;
-pub mod reign;
 pub mod ring;
+mod ring_order;
+mod rounds;
+mod top_two;
 pub mod wireless;
 pub mod wireless_flat;
 
-pub use any::{AnyElection, AnyMessage};
 pub use bully::Bully;
 pub use chang_roberts::ChangRoberts;
-pub use circle::Direction;
-pub use grouped::Grouped;
 pub use lelann::Lelann;
 pub use ring::Ring;
+pub use ring_order::Direction;
 pub use wireless::Wireless;
 pub use wireless_flat::WirelessFlat;
 
-/// What the application asks of an election.
+/// Commands of the application to the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Command {
-    /// Elect now.
+    /// Starts an election now.
     Call,
-    /// If this node leads, let another lead.
+    /// Hands leadership over, if this node leads.
     Yield,
 }
 
-/// What the application is told by an election.
+/// Notices of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Notice {
     /// This node leads from now on.
     Gained {
-        /// Under which term.
+        /// Its term.
         term: Term,
     },
     /// Another node leads; if this one did, it does no more.
     Following {
-        /// Who.
+        /// The leader.
         leader: NodeId,
-        /// Under which term.
+        /// Its term.
         term: Term,
     },
-    /// Nobody leads, as far as this node knows.
+    /// No leader is known.
     Leaderless,
 }
 
-/// An algorithm that elects.
-pub trait Election: Algorithm<Message: wire::Message, Command = Command, Notice = Notice> {
-    /// Goes on from stored records: no term up to `number` is new.
+/// An algorithm that elects a leader.
+pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice = Notice> {
+    /// Continues from stored records: no term up to `number` is new.
     fn resume(&mut self, number: u32);
 
-    /// The highest term number this node has acted on: what its records must cover.
-    fn number(&self) -> u32;
+    /// Returns the highest term number this node has acted on, which its records must cover.
+    fn term_number(&self) -> u32;
 
-    /// Who leads, as far as this node knows.
+    /// Returns the leader, as far as this node knows.
     fn leader(&self) -> Option<(NodeId, Term)>;
 
-    /// The neighbour the leader's news come from.
+    /// Returns the neighbour the leader's heartbeats come from.
     fn parent(&self) -> NodeSet;
 }
 
-/// What every election keeps in its [`candidacy`] is told alike.
-macro_rules! elections {
-    ($($name:ident)+) => {$(
-        impl Election for $name {
-            fn resume(&mut self, number: u32) {
-                self.own.reign.resume(number);
-            }
+#[cfg(test)]
+mod tests {
+    use super::{Direction, bully, ring};
+    use crate::base::quorum::Mode;
 
-            fn number(&self) -> u32 {
-                self.own.reign.number()
-            }
+    fn check<T>(names: &[&str], by_name: fn(&str) -> Option<T>, name: fn(T) -> &'static str) {
+        assert!(names.iter().all(|&word| by_name(word).map(name) == Some(word)), "{names:?}");
+        assert!(by_name("no such name").is_none());
+    }
 
-            fn leader(&self) -> Option<(NodeId, Term)> {
-                self.own.reign.office().map(|office| (office.leader.id, office.term))
-            }
-
-            fn parent(&self) -> NodeSet {
-                self.own.reign.parent()
-            }
-        }
-    )+};
+    #[test]
+    fn every_option_is_chosen_by_its_name() {
+        check(Mode::NAMES, Mode::by_name, Mode::name);
+        check(Direction::NAMES, Direction::by_name, Direction::name);
+        check(bully::Recovery::NAMES, bully::Recovery::by_name, bully::Recovery::name);
+        check(bully::Transport::NAMES, bully::Transport::by_name, bully::Transport::name);
+        check(ring::Winner::NAMES, ring::Winner::by_name, ring::Winner::name);
+    }
 }
-
-elections! { Bully ChangRoberts Lelann Ring Wireless WirelessFlat }

@@ -1,95 +1,99 @@
-//! The ring election: a list goes round, and whoever started it reads from it who leads.
+//! The ring election: a list travels round the ring, and its initiator determines the winner from it.
 //!
-//! A member that misses a leader sends a list with itself on it to its successor, or to the next one that is up. Everybody
-//! adds itself and passes the list on. When it is back, the member that started it knows who is up, names the best of
-//! them and sends the result round once: who leads, and who is in the ring.
+//! A member that misses a leader sends a list with itself on it to its successor, the next member that is up. Each
+//! member adds itself and passes the list on. When the list is back, its initiator knows which members are up, selects
+//! the best of them and sends the result round once: the leader, and the members of the ring.
 //!
 //! # Paper
 //! The election of A. S. Tanenbaum's textbooks on distributed systems, after E. Chang and R. Roberts, 1979, and
 //! G. Le Lann, 1977.
 //!
 //! # Assumes
-//! Reliable channels (the link's) and a group that is the same at all members. A member that fails with the list in its
-//! hands costs time: until it is suspected. One that is passed over by mistake is told of the leader like all others, and
-//! challenges it if it is better.
+//! Reliable channels (the link's) and a group that is the same at all members. A member that crashes while it has the
+//! list costs time, until it is suspected. A member that was skipped by mistake receives the leader's heartbeats like
+//! all others, and challenges it if it is better.
 //!
 //! # Messages
 //! [`Message::Election`], [`Message::Coordinator`]. [`Message::Seek`] and [`Message::Here`] where more than
-//! [`Rules::successors`] successors in a row are gone. Beats as in [`super::reign`].
+//! [`Options::successors`] successors in a row are gone. Heartbeats as in [`super::leadership`].
 //!
 //! # Cost
-//! 2n for n members that are up: n to fill the list, n to tell the result. (Where the crashed leader counts as a member,
-//! that is 2(n - 1).) Every further member that starts an election adds at most as many again.
+//! 2n for n members that are up: n for the list, n for the result. (Where the crashed leader counts as a member, that
+//! is 2(n - 1).) Every further member that starts an election adds at most as many again.
 //!
 //! # Departures
-//! - The list is a set, a bit for each place in the ring, and the best two candidates on it: it fits one frame.
-//! - Members are ordered by what they would be worth as leaders, then by name. One that cannot lead is in the ring all the
-//!   same.
-//! - Elections have terms; a higher one takes over members that take part in a lower one.
-//! - Waiting for a list or a result is bounded, at the member that started the election and at all others.
-//! - Nothing is passed beyond the member that started it. If that one is gone, whoever comes before it starts anew; a
-//!   result has been everywhere by then.
+//! - The list is a set with one bit per slot, and its best two candidates: it fits one frame.
+//! - Members are ordered by capacity, then by id. A member that cannot lead is in the ring all the same.
+//! - Elections have terms; a higher one takes over members of a lower one.
+//! - The wait for a list or a result is bounded, at the initiator and at all others.
+//! - Nothing is passed beyond the initiator. If that member is gone, its predecessor starts a new election; a result
+//!   has passed all members by then.
 
-use super::candidacy::{Call, Candidacy, Contest};
-use super::circle::{Circle, patience};
-use super::reign::{Office, Reign, Word};
-use super::{Command, Direction, Notice};
-use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
-use crate::capacity::Standing;
-use crate::clock::Term;
-use crate::dice::within;
-use crate::group::{NodeId, NodeSet};
-use crate::time::{Instant, Span, sooner};
+use super::candidacy::{Candidacy, RoundStatus};
+use super::leadership::{Leader, LeaderMessage, Leadership};
+use super::ring_order::{RingOrder, round_timeout};
+use super::rounds::{Rounds, accessors};
+use super::{Direction, Notice};
+use crate::algorithm::{Context, Outbox};
+use crate::base::capacity::Candidate;
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::named;
+use crate::base::options::{Configurable, OptionKeys, set_all};
+use crate::base::rng::jitter;
+use crate::base::term::Term;
+use crate::base::time::{Duration, Instant};
 
 mod message;
 
 pub use message::{List, Message, Outcome};
 
-/// Who wins.
+/// Which candidate wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Winner {
-    /// The member that would lead best.
+    /// The best.
     #[default]
     Highest,
-    /// The one at the other end of the order.
+    /// The worst.
     Lowest,
 }
 
-/// What may be chosen about a ring election; the same at all members.
+named! { Winner: Highest = "highest", Lowest = "lowest" }
+
+/// Options of a ring election; the same at all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rules {
-    /// Which way round.
+pub struct Options {
+    /// The direction in which messages travel round the ring.
     pub direction: Direction,
-    /// Who wins.
+    /// Which candidate wins.
     pub winner: Winner,
-    /// How many successors, or predecessors, a member knows of. Where all of them are gone, it asks who is there.
+    /// How many successors a member knows. Where all of them are gone, it asks who is up.
     pub successors: u8,
 }
 
-impl Default for Rules {
+impl Default for Options {
     fn default() -> Self {
         Self { direction: Direction::default(), winner: Winner::default(), successors: u8::MAX }
     }
 }
 
-/// Where this member is in an election.
+/// This member's phase in an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// In none; to start one at this time, if nothing changes.
-    Resting { start: Option<Instant> },
+    /// In none; starts one at `start`, if nothing changes.
+    Idle { start: Option<Instant> },
     /// Has passed a list on to `to`, and waits for it or for the result.
     Waiting { list: List, to: NodeSet, until: Instant },
-    /// Has a list to pass on and looks for somebody who is there. `here` are.
+    /// Has a list to pass on and looks for a successor; `here` have answered.
     Seeking { list: List, here: NodeSet, until: Instant },
 }
 
 /// The ring election of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
-    pub(super) own: Candidacy,
+    candidacy: Candidacy,
     phase: Phase,
-    rules: Rules,
-    /// Who was in the ring when the last election ended.
+    options: Options,
+    /// The members of the ring when the last election ended.
     members: NodeSet,
     /// A successor that was found by asking.
     found: NodeSet,
@@ -98,22 +102,27 @@ pub struct Ring {
 type Out = Outbox<Message, Notice>;
 
 impl Ring {
-    /// A member that has taken part in nothing.
+    /// Creates the election of a member that has taken part in none.
     #[must_use]
-    pub const fn new(rules: Rules) -> Self {
-        let (own, phase) = (Candidacy::new(Reign::after_telling()), Phase::Resting { start: None });
-        Self { own, phase, rules, members: NodeSet::EMPTY, found: NodeSet::EMPTY }
+    pub const fn new(options: Options) -> Self {
+        let candidacy = Candidacy::new(Leadership::announced_by_election());
+        let (members, found) = (NodeSet::EMPTY, NodeSet::EMPTY);
+        Self { candidacy, phase: Phase::Idle { start: None }, options, members, found }
     }
 
-    /// Who was in the ring when the last election ended, as far as this member was told.
+    /// Returns the members of the ring when the last election ended, as far as this member knows.
     #[must_use]
     pub const fn members(&self) -> NodeSet {
         self.members
     }
 
-    /// Whether `a` wins against `b`.
-    fn prefers(&self, a: Option<Standing>, b: Option<Standing>) -> bool {
-        match (self.rules.winner, a, b) {
+    fn order(&self, cx: &Context<'_>) -> RingOrder {
+        RingOrder::of(cx, self.options.direction)
+    }
+
+    /// Returns whether `a` wins against `b`.
+    fn prefers(&self, a: Option<Candidate>, b: Option<Candidate>) -> bool {
+        match (self.options.winner, a, b) {
             (_, None, _) => false,
             (_, Some(_), None) => true,
             (Winner::Highest, Some(a), Some(b)) => a > b,
@@ -121,37 +130,37 @@ impl Ring {
         }
     }
 
-    /// Takes part in an election: the list with this member on it.
+    /// Joins an election; returns the list with this member on it.
     fn join(&mut self, cx: &Context<'_>, list: List) -> List {
-        let entry = self.own.join(cx, list.term);
-        let entry = match self.rules.winner {
+        let entry = self.candidacy.join(cx, list.term);
+        let entry = match self.options.winner {
             Winner::Highest => entry,
-            Winner::Lowest => entry.and(cx.standing), // being in office must not count against it
+            Winner::Lowest => entry.and(cx.candidate), // incumbency must not count against it
         };
         let members = list.members.with(cx.roster.set_of(cx.me));
-        let (first, second) = if self.prefers(entry, list.first) {
-            (entry, list.first)
-        } else if self.prefers(entry, list.second) {
-            (list.first, entry)
+        let (best, runner_up) = if self.prefers(entry, list.best) {
+            (entry, list.best)
+        } else if self.prefers(entry, list.runner_up) {
+            (list.best, entry)
         } else {
-            (list.first, list.second)
+            (list.best, list.runner_up)
         };
-        List { term: list.term, members, first, second }
+        List { term: list.term, members, best, runner_up }
     }
 
-    /// The next member that is up; `None` where this one does not know that far.
+    /// Returns the next member that is up; `None` where it is beyond the successors this member knows.
     fn successor(&self, cx: &Context<'_>) -> Option<NodeSet> {
-        let circle = Circle::of(cx, self.rules.direction);
-        let next = circle.next(cx.up);
-        let gone = circle.short_of(cx.peers.without(cx.up), next);
-        if gone.len() <= u32::from(self.rules.successors) {
+        let order = self.order(cx);
+        let next = order.next(cx.up);
+        let gone = order.nearer_than(cx.peers.without(cx.up), next);
+        if gone.len() <= u32::from(self.options.successors) {
             return Some(next);
         }
         let found = self.found.and(cx.up);
         (!found.is_empty()).then_some(found)
     }
 
-    /// Passes a list on to the next member that is up, or looks for one.
+    /// Passes a list on to the successor, or looks for one.
     fn pass(&mut self, cx: &Context<'_>, list: List, out: &mut Out) {
         if let Some(to) = self.successor(cx) {
             self.pass_to(cx, to, list, out);
@@ -162,94 +171,83 @@ impl Ring {
         }
     }
 
-    /// Passes a list on to `to`; where that is nobody, the list is back already.
+    /// Passes a list on to `to`; where that is empty, the list is back already.
     fn pass_to(&mut self, cx: &Context<'_>, to: NodeSet, list: List, out: &mut Out) {
-        let starter = list.term.by;
-        if Circle::of(cx, self.rules.direction).oversteps(cx, to, starter) {
-            self.phase = Phase::Resting { start: Some(Self::soon(cx)) }; // nobody is left to read it
+        let initiator = list.term.by;
+        if self.order(cx).skips(cx, to, initiator) {
+            self.phase = Phase::Idle { start: Some(Self::soon(cx)) }; // the initiator is gone
         } else if to.is_empty() {
             self.conclude(cx, list, out);
         } else {
             out.send(to, Message::Election(list));
-            let until = cx.now.after(patience(cx, starter == cx.me));
+            let until = cx.now.after(round_timeout(cx, initiator == cx.me));
             self.phase = Phase::Waiting { list, to, until };
         }
     }
 
-    /// A moment from now that others are unlikely to choose too.
+    /// Returns an instant soon that other members are unlikely to choose too.
     fn soon(cx: &Context<'_>) -> Instant {
-        cx.now.after(within(cx.timing.stagger.share(1, 4), cx.random))
+        cx.now.after(jitter(cx.timing.stagger.mul_ratio(1, 4), cx.random))
     }
 
-    /// The list this member started is back.
+    /// Concludes the election, as the list this member started is back.
     fn conclude(&mut self, cx: &Context<'_>, list: List, out: &mut Out) {
-        self.phase = Phase::Resting { start: None };
-        let List { term, members: ring, first, second } = list;
-        let Some(leader) = first else { return }; // nobody can lead
-        let outcome = Outcome { term, leader, second, ring };
-        if self.take(cx, NodeSet::EMPTY, outcome, out) {
-            self.tell(cx, outcome, out);
-        }
+        self.leave_round();
+        let List { term, members, best, runner_up } = list;
+        let Some(leader) = best else { return }; // no member can lead
+        self.on_outcome(cx, NodeSet::EMPTY, Outcome { term, leader, runner_up, members }, out);
     }
 
-    /// Takes a result in: whether it was news.
-    fn take(&mut self, cx: &Context<'_>, from: NodeSet, outcome: Outcome, out: &mut Out) -> bool {
-        let Outcome { term, leader, second, ring } = outcome;
-        let taken = match self.rules.winner {
-            Winner::Highest => self.own.hear_result(cx, from, Office { term, leader, second, beat: 0 }, out),
-            // The higher ones have no claim against it.
-            Winner::Lowest => self.own.reign.hear(cx, from, Word::Leader { term, leader, second, age: 0 }, term, out),
+    /// Handles a result, and passes it on if it is new. If it gets lost, the leader's heartbeats replace it.
+    fn on_outcome(&mut self, cx: &Context<'_>, from: NodeSet, outcome: Outcome, out: &mut Out) {
+        let Outcome { term, leader, runner_up, members } = outcome;
+        let adopted = match self.options.winner {
+            Winner::Highest => self.candidacy.on_result(cx, from, Leader::elected(term, leader, runner_up), out),
+            // Higher members have no claim against it.
+            Winner::Lowest => {
+                let message = LeaderMessage::Elected { term, leader, runner_up, age: 0 };
+                self.candidacy.leadership.on_message(cx, from, message, term, out)
+            }
         };
-        if taken {
-            self.members = ring;
+        if !adopted {
+            return; // it has gone round, or is a duplicate
         }
-        taken
-    }
-
-    /// Sends a result on, unless it has been everywhere. If it gets lost, the leader's beats will tell.
-    fn tell(&mut self, cx: &Context<'_>, outcome: Outcome, out: &mut Out) {
+        self.members = members;
         let to = self.successor(cx).unwrap_or(NodeSet::EMPTY);
-        if !Circle::of(cx, self.rules.direction).oversteps(cx, to, outcome.term.by) {
+        if !self.order(cx).skips(cx, to, term.by) {
             out.send(to, Message::Coordinator(outcome));
         }
     }
 
-    fn hear_election(&mut self, cx: &Context<'_>, from: NodeId, list: List, out: &mut Out) {
-        if list.term == self.own.joined() {
+    fn on_election(&mut self, cx: &Context<'_>, from: NodeId, list: List, out: &mut Out) {
+        if list.term == self.candidacy.joined() {
             match self.phase {
                 Phase::Waiting { list: mine, .. } if mine.term == list.term && list.term.by == cx.me => {
                     self.conclude(cx, list, out);
                 }
-                Phase::Resting { .. } | Phase::Waiting { .. } | Phase::Seeking { .. } => {} // passed on before
+                Phase::Idle { .. } | Phase::Waiting { .. } | Phase::Seeking { .. } => {} // a duplicate
             }
             return;
         }
-        match self.own.weigh(list.term) {
-            Call::Open if list.members.meets(cx.roster.set_of(cx.me)) => {
-                // This member put itself on it before it was restarted, and must not do so twice.
-                self.own.reign.note(list.term.number);
-                if let Phase::Resting { start } = &mut self.phase {
+        match self.candidacy.classify(list.term) {
+            RoundStatus::Open if list.members.meets(cx.roster.set_of(cx.me)) => {
+                // This member joined the list before it rebooted, and must not join it twice.
+                self.candidacy.leadership.observe_term(list.term.number);
+                if let Phase::Idle { start } = &mut self.phase {
                     *start = Some(Self::soon(cx));
                 }
             }
-            Call::Open => {
+            RoundStatus::Open => {
                 let list = self.join(cx, list);
                 self.pass(cx, list, out);
             }
-            Call::Behind => self.start(cx, out),
-            Call::Over => self.own.reign.tell(cx, cx.roster.set_of(from)), // it may have missed how it ended
+            RoundStatus::Behind => self.start(cx, out),
+            // The sender may have missed the result.
+            RoundStatus::Over => self.candidacy.leadership.inform(cx, cx.roster.set_of(from)),
         }
     }
 
-    fn hear_coordinator(&mut self, cx: &Context<'_>, from: NodeId, outcome: Outcome, out: &mut Out) {
-        self.own.reign.note(outcome.term.number);
-        // Where it is no news it has come round, or has come twice.
-        if self.take(cx, cx.roster.set_of(from), outcome, out) {
-            self.tell(cx, outcome, out);
-        }
-    }
-
-    fn hear_here(&mut self, cx: &Context<'_>, from: NodeId, term: Term, out: &mut Out) {
+    fn on_here(&mut self, cx: &Context<'_>, from: NodeId, term: Term, out: &mut Out) {
         let Phase::Seeking { list, here, until } = self.phase else { return };
         if list.term != term {
             return;
@@ -257,121 +255,110 @@ impl Ring {
         let here = here.with(cx.roster.set_of(from));
         self.phase = Phase::Seeking { list, here, until };
         if cx.up.without(here).is_empty() {
-            self.settle(cx, list, here, out);
+            self.choose_successor(cx, list, here, out);
         }
     }
 
-    /// Ends the search for a successor: the nearest of those who answered it is.
-    fn settle(&mut self, cx: &Context<'_>, list: List, here: NodeSet, out: &mut Out) {
-        self.found = Circle::of(cx, self.rules.direction).next(here);
+    /// Ends the search: the nearest member that answered is the successor.
+    fn choose_successor(&mut self, cx: &Context<'_>, list: List, here: NodeSet, out: &mut Out) {
+        self.found = self.order(cx).next(here);
         self.pass_to(cx, self.found, list, out);
     }
+}
 
-    fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let lost = self.own.timeout(cx, out);
+impl Rounds for Ring {
+    type Message = Message;
+
+    accessors!();
+
+    fn phase_deadline(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Resting { .. } if lost => self.phase = Phase::Resting { start: None },
-            Phase::Resting { start: Some(at) } if at <= cx.now => self.start(cx, out),
-            Phase::Waiting { until, .. } if until <= cx.now => self.start(cx, out),
-            Phase::Seeking { list, here, until } if until <= cx.now => self.settle(cx, list, here, out),
-            Phase::Resting { .. } | Phase::Waiting { .. } | Phase::Seeking { .. } => {} // not yet
+            Phase::Idle { start } => start,
+            Phase::Waiting { until, .. } | Phase::Seeking { until, .. } => Some(until),
         }
     }
 
-    /// How long to wait before starting an election; `None` where there is no reason to.
-    fn reason(&self, cx: &Context<'_>) -> Option<Span> {
-        match (self.rules.winner, self.own.reign.office()) {
-            (Winner::Highest, _) | (Winner::Lowest, None) => self.own.reason(cx),
-            (Winner::Lowest, Some(office)) => {
-                let lower = self.own.candidate(cx).is_some_and(|candidate| candidate < office.leader);
-                let timing = cx.timing;
-                let patience = if self.own.reign.has_settled() { timing.hold } else { timing.grace };
-                (lower && !self.own.reign.leads()).then(|| patience.plus(within(timing.stagger, cx.random)))
+    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let term = self.candidacy.leadership.new_term(cx.me);
+        let list = self.join(cx, List { term, members: NodeSet::EMPTY, best: None, runner_up: None });
+        self.pass(cx, list, out);
+    }
+
+    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
+        match message {
+            Message::Election(list) => self.on_election(cx, from, list, out),
+            Message::Coordinator(outcome) => {
+                self.candidacy.leadership.observe_term(outcome.term.number);
+                self.on_outcome(cx, cx.roster.set_of(from), outcome, out);
+            }
+            Message::Seek { term } => out.send(cx.roster.set_of(from), Message::Here { term }),
+            Message::Here { term } => self.on_here(cx, from, term, out),
+            Message::Leadership(message) => {
+                self.candidacy.on_leader_message(cx, from, message, out);
             }
         }
     }
 
-    /// Decides, after every step, whether an election is over, and whether there is reason to start one.
-    fn review(&mut self, cx: &Context<'_>, out: &mut Out) {
-        self.own.review(cx, out);
-        let over = self.own.reign.office().is_some_and(|office| office.term >= self.own.joined());
-        if over && !matches!(self.phase, Phase::Resting { .. }) {
-            self.phase = Phase::Resting { start: None };
-        }
-        if let Phase::Resting { start } = self.phase {
-            let start = self.reason(cx).map(|wait| start.unwrap_or_else(|| cx.now.after(wait)));
-            self.phase = Phase::Resting { start };
+    fn on_deadline(&mut self, cx: &Context<'_>, out: &mut Out) {
+        match self.phase {
+            Phase::Idle { .. } | Phase::Waiting { .. } => self.start(cx, out),
+            Phase::Seeking { list, here, .. } => self.choose_successor(cx, list, here, out),
         }
     }
-}
 
-impl Contest for Ring {
-    type Message = Message;
-
-    fn own(&mut self) -> &mut Candidacy {
-        &mut self.own
-    }
-
-    fn resting(&mut self) -> Option<&mut Option<Instant>> {
-        if let Phase::Resting { start } = &mut self.phase { Some(start) } else { None }
-    }
-
-    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let term = self.own.reign.new_term(cx.me);
-        let list = self.join(cx, List { term, members: NodeSet::EMPTY, first: None, second: None });
-        self.pass(cx, list, out);
-    }
-
-    fn peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
+    fn on_peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
         self.found = self.found.without(set);
         match self.phase {
             Phase::Waiting { list, to, .. } if to.meets(set) => self.pass(cx, list, out),
-            // Given nothing, or nothing that still matters.
-            Phase::Resting { .. } | Phase::Waiting { .. } | Phase::Seeking { .. } => {}
+            Phase::Idle { .. } | Phase::Waiting { .. } | Phase::Seeking { .. } => {} // they have no list
         }
     }
-}
 
-impl Algorithm for Ring {
-    type Message = Message;
-    type Command = Command;
-    type Notice = Notice;
-
-    fn scope(&self) -> Scope {
-        Scope::Group
+    fn is_over(&self) -> bool {
+        self.candidacy.has_leader_since(self.candidacy.joined())
     }
 
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        let rival = cx.rival.filter(|_| self.rules.winner == Winner::Highest);
-        let cx = &Context { rival, ..*cx }; // the best of the others is no successor of the lowest
-        match input {
-            Input::Message { from, message, .. } => match message {
-                Message::Election(list) => self.hear_election(cx, from, list, out),
-                Message::Coordinator(outcome) => self.hear_coordinator(cx, from, outcome, out),
-                Message::Seek { term } => out.send(cx.roster.set_of(from), Message::Here { term }),
-                Message::Here { term } => self.hear_here(cx, from, term, out),
-                Message::Reign(word) => {
-                    self.own.reign.hear(cx, cx.roster.set_of(from), word, self.own.joined(), out);
-                }
-            },
-            Input::Command(command) => self.obey(cx, command, out),
-            Input::Fact(fact) => self.learn(cx, fact, out),
-            Input::Timeout => self.timeout(cx, out),
+    fn start_delay(&self, cx: &Context<'_>) -> Option<Duration> {
+        match (self.options.winner, self.candidacy.leadership.leader()) {
+            (Winner::Highest, _) | (Winner::Lowest, None) => self.candidacy.start_delay(cx),
+            (Winner::Lowest, Some(leader)) => {
+                let lower = self.candidacy.candidate(cx).is_some_and(|candidate| candidate < leader.candidate);
+                let timing = cx.timing;
+                let incumbent = self.candidacy.leadership.has_incumbent();
+                let takeover_delay = if incumbent { timing.takeover_delay } else { timing.takeover_delay_unsettled };
+                let challenges = lower && !self.candidacy.leadership.is_leader();
+                challenges.then(|| takeover_delay.plus(jitter(timing.stagger, cx.random)))
+            }
         }
-        self.review(cx, out);
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        let phase = match self.phase {
-            Phase::Resting { start } => start,
-            Phase::Waiting { until, .. } | Phase::Seeking { until, .. } => Some(until),
-        };
-        sooner(phase, self.own.deadline())
+    fn context<'a>(&self, cx: &Context<'a>) -> Context<'a> {
+        // The best peer is no successor of the lowest.
+        Context { best_peer: cx.best_peer.filter(|_| self.options.winner == Winner::Highest), ..*cx }
     }
 }
 
 impl Default for Ring {
     fn default() -> Self {
-        Self::new(Rules::default())
+        Self::new(Options::default())
+    }
+}
+
+impl Configurable for Ring {
+    const OPTIONS: OptionKeys =
+        &[("direction", Direction::NAMES), ("winner", Winner::NAMES), ("successors", &["1", "2", "3", "..."])];
+
+    fn from_options(words: &str) -> Option<Self> {
+        let mut options = Options::default();
+        set_all(words, |key, value| {
+            match key {
+                "direction" => options.direction = Direction::by_name(value)?,
+                "winner" => options.winner = Winner::by_name(value)?,
+                "successors" => options.successors = value.parse().ok().filter(|&successors| successors > 0)?,
+                _ => return None,
+            }
+            Some(())
+        })?;
+        Some(Self::new(options))
     }
 }

@@ -1,146 +1,144 @@
-//! The wireless election: the node with the highest capacity leads a network in which not everybody hears everybody.
+//! The wireless election: the node with the highest capacity leads a multi-hop network.
 //!
-//! A node that misses a leader starts a computation and floods it. Whoever hears it for the first time takes the
-//! sender as its parent and passes it on, which tells the parent and everybody else at once. When all neighbours of a
-//! node have either chosen another parent or reported, the node reports the best candidate of its part of the tree to
-//! its parent; when all have reported to the root, the root floods who won. Many nodes may start at once: a
-//! computation with a higher index absorbs the others.
+//! A node that misses a leader starts a computation and floods it. A node that receives it for the first time takes the
+//! sender as its parent and relays the flood, which informs the parent and all other neighbours at once. When all
+//! neighbours of a node have either chosen another parent or reported, the node reports the best candidate of its
+//! subtree to its parent; when all have reported to the root, the root floods the winner. Many nodes may start at once:
+//! a computation with a higher index absorbs the others.
 //!
 //! # Paper
 //! S. Vasudevan, J. Kurose, D. Towsley: Design and Analysis of a Leader Election Algorithm for Mobile Ad Hoc Networks,
 //! ICNP 2004. A simplification of it stands in many lecture notes; [`super::wireless_flat`] is that one.
 //!
 //! # Assumes
-//! Links that work both ways (the neighbours stage admits no others). Nothing else: frames may be lost, repeated and
-//! reordered, nodes may crash, come back and move at any moment.
+//! Bidirectional links (the peer table admits no others). Nothing else: frames may be lost, duplicated and reordered,
+//! nodes may crash, come back and move at any time.
 //!
 //! # Messages
-//! [`Message::Election`] the flood, also the answer to a probe; [`Message::Probe`] to neighbours that stay silent;
-//! [`Message::Ack`] the report to the parent; Leader, Beat, Raise as in [`super::reign`].
+//! [`Message::Election`] the flood, also the answer to a probe; [`Message::Probe`] to silent neighbours;
+//! [`Message::Report`] the report to the parent; Elected, Heartbeat and `RaiseTerm` as in [`super::leadership`].
 //!
 //! # Cost
-//! Without loss, one starter, n nodes: n Election and n Leader broadcasts, n - 1 Acks. Time: the flood down, the
+//! Without loss, one starter, n nodes: n Election and n Elected broadcasts, n - 1 Reports. Time: the flood down, the
 //! reports up, the flood down: three traversals of the network's depth.
 //!
 //! # Departures
 //! - A node cut off from its parent starts a computation of its own instead of finishing the one it is in: the same
 //!   index must not announce two leaders. It has the same effect, and one rule does for both.
-//! - Probe and reply are per silent neighbour, and the reply is the message that got lost (the Election, the Ack or
-//!   the Leader), not a message of its own.
-//! - Merging networks compare leaders by their beats and raise terms (see [`super::reign`]); the paper has no terms.
-//! - A node that would lead better than the leader says so, and leads: its report was lost, or it grew better since. It
-//!   need not ask anybody: whoever is better still will say so in turn.
+//! - Probe and reply are per silent neighbour, and the reply is the message that was lost (the Election, the Report or the
+//!   Elected), not a message of its own.
+//! - Merging networks compare leaders by their heartbeats and raise terms (see [`super::leadership`]); the paper has no
+//!   terms.
+//! - A node that outranks the leader announces itself and leads: its report was lost, or its capacity has grown. It
+//!   need not ask first: a node that is better still will do the same.
 
+use super::Notice;
 use super::candidacy::Candidacy;
-use super::podium::Podium;
-use super::reign::{Office, Reign, Word};
-use super::{Command, Notice};
-use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
-use crate::clock::Term;
-use crate::dice::within;
-use crate::group::{NodeId, NodeSet};
-use crate::time::{Instant, sooner};
+use super::leadership::{Leader, LeaderMessage, Leadership};
+use super::rounds::{Rounds, accessors};
+use super::top_two::TopTwo;
+use crate::algorithm::{Context, Outbox, Scope};
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::options::Configurable;
+use crate::base::rng::jitter;
+use crate::base::term::Term;
+use crate::base::time::Instant;
 
 mod message;
-mod patience;
+mod probe_timer;
 
 pub use message::Message;
-use patience::{Patience, Verdict};
+use probe_timer::{Expired, ProbeTimer};
 
-/// Where this node is in a computation.
+/// This node's phase in a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// In none; to start one at this time, if nothing changes.
-    Resting { start: Option<Instant> },
-    /// Waiting for `strangers` to say whose child they are, and for `children` to report; `heard` have reported. The
-    /// root has no parent.
+    /// In none; starts one at `start`, if nothing changes.
+    Idle { start: Option<Instant> },
+    /// Waiting for the `undecided` to choose a parent, and for `children` to report; `reported` have. The root has no
+    /// parent.
     Gathering {
         index: Term,
         parent: Option<NodeId>,
-        strangers: NodeSet,
+        undecided: NodeSet,
         children: NodeSet,
-        heard: NodeSet,
-        podium: Podium,
-        patience: Patience,
+        reported: NodeSet,
+        top: TopTwo,
+        timer: ProbeTimer,
     },
-    /// Waiting for the root to announce.
-    Reported { index: Term, parent: NodeId, podium: Podium, patience: Patience },
+    /// Waiting for the root to announce the winner.
+    Reported { index: Term, parent: NodeId, top: TopTwo, timer: ProbeTimer },
 }
 
 /// The wireless election of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wireless {
-    pub(super) own: Candidacy,
+    candidacy: Candidacy,
     phase: Phase,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl Wireless {
-    /// A node that has taken part in nothing.
+    /// Creates the election of a node that has taken part in no computation.
     #[must_use]
     pub const fn new() -> Self {
-        Self { own: Candidacy::new(Reign::new()), phase: Phase::Resting { start: None } }
+        Self { candidacy: Candidacy::new(Leadership::new()), phase: Phase::Idle { start: None } }
     }
 
-    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let index = self.own.reign.new_term(cx.me);
-        self.join(cx, index, None, out);
-    }
-
-    /// Nobody leads, or somebody worse: starts a computation, or takes over.
-    fn rise(&mut self, cx: &Context<'_>, out: &mut Out) {
-        match (self.own.challenger(cx), self.own.reign.office()) {
-            (Some(leader), Some(office)) => {
-                let second = Some(office.leader);
-                self.phase = Phase::Resting { start: None };
-                let term = self.own.reign.new_term(cx.me);
-                self.own.reign.announce(cx, Office { term, leader, second, beat: 0 }, out);
+    /// Takes over from a worse leader, or starts a computation where there is none.
+    fn campaign(&mut self, cx: &Context<'_>, out: &mut Out) {
+        match (self.candidacy.challenger(cx), self.candidacy.leadership.leader()) {
+            (Some(challenger), Some(leader)) => {
+                let runner_up = Some(leader.candidate);
+                self.leave_round();
+                let term = self.candidacy.leadership.new_term(cx.me);
+                self.candidacy.leadership.announce(cx, Leader::elected(term, challenger, runner_up), out);
             }
             (None, _) | (_, None) => self.start(cx, out),
         }
     }
 
-    /// Takes part in a computation, as a child of `parent` or as its root.
+    /// Joins a computation, as a child of `parent` or as its root.
     fn join(&mut self, cx: &Context<'_>, index: Term, parent: Option<NodeId>, out: &mut Out) {
         let above = parent.map_or(NodeSet::EMPTY, |parent| cx.roster.set_of(parent));
-        // A leader that has just been lost is not waited for. If it is there after all, it will say so.
-        let lost = self.own.reign.lost().map_or(NodeSet::EMPTY, |lost| cx.roster.set_of(lost));
-        let strangers = cx.peers.without(above).without(lost);
-        let podium = Podium { best: self.own.join(cx, index), second: None };
-        let patience = Patience::new(cx, 1, strangers);
-        let (children, heard) = (NodeSet::EMPTY, NodeSet::EMPTY);
-        self.phase = Phase::Gathering { index, parent, strangers, children, heard, podium, patience };
+        // A leader that has just been lost is not waited for. If it is up after all, it will answer.
+        let lost = self.candidacy.leadership.lost().map_or(NodeSet::EMPTY, |lost| cx.roster.set_of(lost));
+        let undecided = cx.peers.without(above).without(lost);
+        let top = TopTwo { best: self.candidacy.join(cx, index), runner_up: None };
+        let timer = ProbeTimer::new(cx, 1, undecided);
+        let (children, reported) = (NodeSet::EMPTY, NodeSet::EMPTY);
+        self.phase = Phase::Gathering { index, parent, undecided, children, reported, top, timer };
         out.send(cx.peers, Message::Election { index, parent: parent.unwrap_or(cx.me) });
         self.conclude(cx, out);
     }
 
-    /// Reports to the parent, or announces, once nobody is waited for.
+    /// Reports to the parent, or announces the winner, once no neighbour is waited for.
     fn conclude(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let Phase::Gathering { index, parent, strangers, children, podium, .. } = self.phase else { return };
-        if !strangers.with(children).is_empty() {
+        let Phase::Gathering { index, parent, undecided, children, top, .. } = self.phase else { return };
+        if !undecided.with(children).is_empty() {
             return;
         }
-        let Podium { best, second } = podium;
+        let TopTwo { best, runner_up } = top;
         let Some(parent) = parent else {
-            self.phase = Phase::Resting { start: None };
+            self.leave_round();
             if let Some(leader) = best {
-                self.own.reign.announce(cx, Office { term: index, leader, second, beat: 0 }, out);
+                self.candidacy.leadership.announce(cx, Leader::elected(index, leader, runner_up), out);
             }
             return;
         };
         let above = cx.roster.set_of(parent);
-        // The others of the network are still being asked: the parent has reason to wait, so has its child.
-        let patience = Patience::new(cx, 4, above);
-        self.phase = Phase::Reported { index, parent, podium, patience };
-        out.send(above, Message::Ack { index, best, second });
+        // The rest of the network is still asked: the parent has reason to wait, and so has its child.
+        let timer = ProbeTimer::new(cx, 4, above);
+        self.phase = Phase::Reported { index, parent, top, timer };
+        out.send(above, Message::Report { index, best, runner_up });
     }
 
-    /// Says again which computation this node is in and under whom. To everybody: where one neighbour missed it,
-    /// others did too, and those who did not have one question less.
-    fn tell_place(&self, cx: &Context<'_>, out: &mut Out) {
+    /// Sends this node's computation and parent again. To all neighbours: where one missed the message, others did too,
+    /// and those that did not need not probe.
+    fn send_election(&self, cx: &Context<'_>, out: &mut Out) {
         match self.phase {
-            Phase::Resting { .. } => {} // in none: the reign tells who won the last one
+            Phase::Idle { .. } => {} // in none: `leadership` announces the winner of the last one
             Phase::Gathering { index, parent, .. } => {
                 out.send(cx.peers, Message::Election { index, parent: parent.unwrap_or(cx.me) });
             }
@@ -149,149 +147,169 @@ impl Wireless {
     }
 
     /// Answers a neighbour that waits for this node in the same computation.
-    fn answer(&self, cx: &Context<'_>, asker: NodeId, out: &mut Out) {
+    fn answer(&self, cx: &Context<'_>, from: NodeId, out: &mut Out) {
         match self.phase {
-            Phase::Reported { index, parent, podium: Podium { best, second }, .. } if parent == asker => {
-                out.send(cx.roster.set_of(asker), Message::Ack { index, best, second });
+            Phase::Reported { index, parent, top: TopTwo { best, runner_up }, .. } if parent == from => {
+                out.send(cx.roster.set_of(from), Message::Report { index, best, runner_up });
             }
-            Phase::Resting { .. } | Phase::Gathering { .. } | Phase::Reported { .. } => self.tell_place(cx, out),
+            Phase::Idle { .. } | Phase::Gathering { .. } | Phase::Reported { .. } => self.send_election(cx, out),
         }
     }
 
     fn index(&self) -> Option<Term> {
         match self.phase {
-            Phase::Resting { .. } => None,
+            Phase::Idle { .. } => None,
             Phase::Gathering { index, .. } | Phase::Reported { index, .. } => Some(index),
         }
     }
 
-    /// A neighbour takes part in `index`, or asks (`asked`) whether this node does.
-    fn hear_election(
+    /// Handles a neighbour's part in `index`, or its probe (`probed`) for this node's.
+    fn on_election(
         &mut self,
         cx: &Context<'_>,
         from: NodeId,
         index: Term,
         parent: NodeId,
-        asked: bool,
+        probed: bool,
         out: &mut Out,
     ) {
-        self.own.reign.note(index.number);
+        self.candidacy.leadership.observe_term(index.number);
         let set = cx.roster.set_of(from);
-        let over = self.own.reign.office().is_some_and(|office| office.term >= index);
-        if over {
-            self.own.reign.tell(cx, set);
+        if self.candidacy.has_leader_since(index) {
+            self.candidacy.leadership.inform(cx, set);
             return;
         }
         match self.index() {
-            Some(mine) if index < mine => self.tell_place(cx, out),
+            Some(mine) if index < mine => self.send_election(cx, out),
             Some(mine) if index == mine => {
-                if asked {
+                if probed {
                     self.answer(cx, from, out);
                 }
-                self.hear_same(cx, set, parent, out);
+                self.on_same_computation(cx, set, parent, out);
             }
-            Some(_) | None if index > self.own.joined() => self.join(cx, index, Some(from), out),
-            // A computation this node has left behind: nobody's child, whom nobody need wait for.
-            Some(_) | None if asked => out.send(set, Message::Election { index, parent: cx.me }),
+            Some(_) | None if index > self.candidacy.joined() => self.join(cx, index, Some(from), out),
+            // A computation this node has left: it is no node's child, and need not be waited for.
+            Some(_) | None if probed => out.send(set, Message::Election { index, parent: cx.me }),
             Some(_) | None => {}
         }
     }
 
-    /// A neighbour takes part in the same computation: as this node's child, or as another's.
-    fn hear_same(&mut self, cx: &Context<'_>, from: NodeSet, parent: NodeId, out: &mut Out) {
+    /// Handles a neighbour's part in the same computation: as this node's child, or as another's.
+    fn on_same_computation(&mut self, cx: &Context<'_>, from: NodeSet, parent: NodeId, out: &mut Out) {
         match &mut self.phase {
-            Phase::Resting { .. } => {}
-            Phase::Gathering { strangers, children, heard, patience, .. } => {
-                patience.hear(from);
-                *strangers = strangers.without(from);
+            Phase::Idle { .. } => {}
+            Phase::Gathering { undecided, children, reported, timer, .. } => {
+                timer.on_answer(from);
+                *undecided = undecided.without(from);
                 let mine = parent == cx.me;
-                *children = if mine { children.with(from.without(*heard)) } else { children.without(from) };
+                *children = if mine { children.with(from.without(*reported)) } else { children.without(from) };
                 self.conclude(cx, out);
             }
-            Phase::Reported { patience, .. } => patience.hear(from),
+            Phase::Reported { timer, .. } => timer.on_answer(from),
         }
     }
 
-    fn hear_ack(&mut self, cx: &Context<'_>, from: NodeId, ack: (Term, Podium), out: &mut Out) {
+    fn on_ack(&mut self, cx: &Context<'_>, from: NodeId, ack: (Term, TopTwo), out: &mut Out) {
         let (theirs, report) = ack;
         match &mut self.phase {
-            Phase::Gathering { index, strangers, children, heard, podium, .. } if *index == theirs => {
+            Phase::Gathering { index, undecided, children, reported, top, .. } if *index == theirs => {
                 let from = cx.roster.set_of(from);
-                *strangers = strangers.without(from);
+                *undecided = undecided.without(from);
                 *children = children.without(from);
-                *heard = heard.with(from);
-                podium.admit(report.best);
-                podium.admit(report.second);
+                *reported = reported.with(from);
+                top.insert(report.best);
+                top.insert(report.runner_up);
                 self.conclude(cx, out);
             }
-            // Of another computation, or too late for this one: whoever was left out challenges the winner.
-            Phase::Resting { .. } | Phase::Gathering { .. } | Phase::Reported { .. } => {}
+            // Of another computation, or too late for this one: a candidate that was left out challenges the winner.
+            Phase::Idle { .. } | Phase::Gathering { .. } | Phase::Reported { .. } => {}
         }
     }
 
-    fn hear_word(&mut self, cx: &Context<'_>, from: NodeId, word: Word, out: &mut Out) {
-        if !self.own.reign.hear(cx, cx.roster.set_of(from), word, self.own.joined(), out) {
-            return;
-        }
-        let over = self.own.reign.office().is_some_and(|office| self.index().is_none_or(|index| office.term >= index));
-        if over {
-            self.phase = Phase::Resting { start: None };
+    fn on_leader_message(&mut self, cx: &Context<'_>, from: NodeId, message: LeaderMessage, out: &mut Out) {
+        if self.candidacy.on_leader_message(cx, from, message, out)
+            && self.index().is_none_or(|index| self.candidacy.has_leader_since(index))
+        {
+            self.leave_round();
         }
     }
 
-    fn peers_down(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
-        self.own.reign.forget(set);
-        // The roster may know the lost no more: a parent is lost when it is no peer any more.
+    /// Leaves the computation, as this node is cut off from the root. If there is still no leader later, this part of
+    /// the network starts a new one; not at once, as the computation may well end without this node.
+    fn abandon(&mut self, cx: &Context<'_>) {
+        let wait = cx.timing.heartbeat.plus(jitter(cx.timing.stagger, cx.random));
+        self.phase = Phase::Idle { start: Some(cx.now.after(wait)) };
+    }
+}
+
+impl Rounds for Wireless {
+    type Message = Message;
+
+    const SCOPE: Scope = Scope::Neighbours;
+
+    accessors!();
+
+    fn phase_deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Idle { start } => start,
+            Phase::Gathering { timer, .. } | Phase::Reported { timer, .. } => Some(timer.at),
+        }
+    }
+
+    fn start(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let index = self.candidacy.leadership.new_term(cx.me);
+        self.join(cx, index, None, out);
+    }
+
+    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
+        let message = match message {
+            Message::Election { index, parent } => return self.on_election(cx, from, index, parent, false, out),
+            Message::Probe { index, parent } => return self.on_election(cx, from, index, parent, true, out),
+            Message::Report { index, best, runner_up } => {
+                return self.on_ack(cx, from, (index, TopTwo { best, runner_up }), out);
+            }
+            Message::Elected { term, leader, runner_up, age } => {
+                LeaderMessage::Elected { term, leader, runner_up, age }
+            }
+            Message::Heartbeat { term, leader, count, age } => LeaderMessage::Heartbeat { term, leader, count, age },
+            Message::RaiseTerm { term } => LeaderMessage::RaiseTerm { term },
+        };
+        self.on_leader_message(cx, from, message, out);
+    }
+
+    fn on_deadline(&mut self, cx: &Context<'_>, out: &mut Out) {
+        match &mut self.phase {
+            Phase::Idle { .. } => self.campaign(cx, out),
+            Phase::Gathering { index, parent, undecided, children, timer, .. } => {
+                let Expired { probe, abandon } = timer.expire(cx, undecided.with(*children), *undecided);
+                *undecided = undecided.without(abandon);
+                *children = children.without(abandon);
+                out.send(probe, Message::Probe { index: *index, parent: parent.unwrap_or(cx.me) });
+                self.conclude(cx, out);
+            }
+            Phase::Reported { index, parent, timer, .. } => {
+                let Expired { probe, abandon } = timer.expire(cx, cx.roster.set_of(*parent), NodeSet::EMPTY);
+                out.send(probe, Message::Probe { index: *index, parent: *parent });
+                if !abandon.is_empty() {
+                    self.abandon(cx);
+                }
+            }
+        }
+    }
+
+    fn on_peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
+        // The roster may have removed the lost nodes: a parent is lost when it is not among the peers.
         let lost = |parent: NodeId| !cx.peers.meets(cx.roster.set_of(parent));
         match &mut self.phase {
             Phase::Gathering { parent: Some(parent), .. } | Phase::Reported { parent, .. } if lost(*parent) => {
-                self.leave(cx);
+                self.abandon(cx);
             }
-            Phase::Gathering { strangers, children, .. } => {
-                *strangers = strangers.without(set);
+            Phase::Gathering { undecided, children, .. } => {
+                *undecided = undecided.without(set);
                 *children = children.without(set);
                 self.conclude(cx, out);
             }
-            Phase::Resting { .. } | Phase::Reported { .. } => {} // waits for none of them
-        }
-    }
-
-    /// Cut off from the root: leaves the computation. If nobody comes to lead, this part of the network elects anew;
-    /// not at once, as the computation may well end without this node.
-    fn leave(&mut self, cx: &Context<'_>) {
-        let wait = cx.timing.heartbeat.plus(within(cx.timing.stagger, cx.random));
-        self.phase = Phase::Resting { start: Some(cx.now.after(wait)) };
-    }
-
-    fn timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let lost = self.own.timeout(cx, out);
-        match &mut self.phase {
-            Phase::Resting { start } if lost => *start = None, // whatever it was for, there is better reason now
-            Phase::Resting { start: Some(at) } if *at <= cx.now => self.rise(cx, out),
-            Phase::Gathering { index, parent, strangers, children, patience, .. } if patience.at <= cx.now => {
-                let Verdict { ask, give_up } = patience.expire(cx, strangers.with(*children), *strangers);
-                *strangers = strangers.without(give_up);
-                *children = children.without(give_up);
-                out.send(ask, Message::Probe { index: *index, parent: parent.unwrap_or(cx.me) });
-                self.conclude(cx, out);
-            }
-            Phase::Reported { index, parent, patience, .. } if patience.at <= cx.now => {
-                let above = cx.roster.set_of(*parent);
-                let Verdict { ask, give_up } = patience.expire(cx, above, NodeSet::EMPTY);
-                out.send(ask, Message::Probe { index: *index, parent: *parent });
-                if !give_up.is_empty() {
-                    self.leave(cx);
-                }
-            }
-            Phase::Resting { .. } | Phase::Gathering { .. } | Phase::Reported { .. } => {} // not yet
-        }
-    }
-
-    /// Decides, after every step, whether there is reason to start a computation, and when.
-    fn review(&mut self, cx: &Context<'_>, out: &mut Out) {
-        self.own.review(cx, out);
-        if let Phase::Resting { start } = &mut self.phase {
-            *start = self.own.plan(cx, *start);
+            Phase::Idle { .. } | Phase::Reported { .. } => {} // waits for none of them
         }
     }
 }
@@ -302,47 +320,4 @@ impl Default for Wireless {
     }
 }
 
-impl Algorithm for Wireless {
-    type Message = Message;
-    type Command = Command;
-    type Notice = Notice;
-
-    const GROUP: bool = false;
-
-    fn scope(&self) -> Scope {
-        Scope::Neighbours
-    }
-
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        match input {
-            Input::Message { from, message, .. } => match message {
-                Message::Election { index, parent } => self.hear_election(cx, from, index, parent, false, out),
-                Message::Probe { index, parent } => self.hear_election(cx, from, index, parent, true, out),
-                Message::Ack { index, best, second } => self.hear_ack(cx, from, (index, Podium { best, second }), out),
-                Message::Leader { term, leader, second, age } => {
-                    self.hear_word(cx, from, Word::Leader { term, leader, second, age }, out);
-                }
-                Message::Beat { term, leader, beat, age } => {
-                    self.hear_word(cx, from, Word::Beat { term, leader, beat, age }, out);
-                }
-                Message::Raise { term } => self.hear_word(cx, from, Word::Raise { term }, out),
-            },
-            Input::Command(Command::Call) => self.start(cx, out),
-            Input::Command(Command::Yield) => self.own.abstain(cx),
-            Input::Fact(Fact::PeerUp(set)) => self.own.reign.tell(cx, set),
-            Input::Fact(Fact::PeerDown(set)) => self.peers_down(cx, set, out),
-            // Nothing to it, or its own conclusions.
-            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {}
-            Input::Timeout => self.timeout(cx, out),
-        }
-        self.review(cx, out);
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        let phase = match self.phase {
-            Phase::Resting { start } => start,
-            Phase::Gathering { patience, .. } | Phase::Reported { patience, .. } => Some(patience.at),
-        };
-        sooner(phase, self.own.deadline())
-    }
-}
+impl Configurable for Wireless {}

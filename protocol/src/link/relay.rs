@@ -1,117 +1,118 @@
 //! Frames of other nodes, on their way.
 //!
-//! A node passes a frame on once, then listens: whoever is next does the same, or sends a receipt. While neither is
-//! heard it says the frame again, a few times. So a loss is made good on the hop where it happens, and the writer's
-//! own attempts, which cost the whole way, stay rare.
+//! A node relays a frame once, then listens: the next node relays it too, or its recipient acknowledges it. While neither
+//! is overheard the node repeats the frame, a few times. So a loss is repaired on the hop where it happens, and the
+//! origin's retransmissions, which cost the whole path, stay rare.
 
-use super::{LETTER_MAX, Place};
-use crate::config::Moment;
-use crate::dice::within;
-use crate::group::NodeSet;
-use crate::time::Instant;
-use crate::wire::{Kind, Path, To, Writer};
+use super::{LinkContext, RELIABLE_MAX};
+use crate::base::config::Moment;
+use crate::base::ids::NodeSet;
+use crate::base::rng::jitter;
+use crate::base::time::Instant;
+use crate::wire::{Destination, Kind, Origin, Recipients};
 use heapless::Vec;
 
-/// How many frames of other nodes wait to be passed on, or listen for it.
+/// How many frames of other nodes wait to be relayed or overheard.
 pub const RELAYS_MAX: usize = 3;
-/// How many passing frames are remembered, so as not to pass them on twice.
-const PASSED_MAX: usize = 16;
+/// How many relayed frames are remembered, so that none is relayed twice.
+const SEEN_MAX: usize = 16;
 
 /// A frame of another node.
 #[derive(Clone, Debug)]
 pub(super) struct Relay {
-    pub(super) mark: u32,
+    pub(super) digest: u32,
     /// How many hops it may still take.
-    pub(super) hops: u8,
+    pub(super) hop_limit: u8,
     pub(super) kind: Kind,
-    pub(super) path: Path,
-    pub(super) body: Vec<u8, LETTER_MAX>,
+    pub(super) destination: Destination,
+    pub(super) body: Vec<u8, RELIABLE_MAX>,
 }
 
-/// When it is said next, and how often it was.
+/// When a frame is sent next, and how often it was.
 #[derive(Clone, Debug)]
-struct Waiting {
+struct Queued {
     relay: Relay,
     due: Instant,
-    said: u8,
+    sent: u8,
 }
 
-/// The frames a node passes on.
+/// The frames a node relays.
 #[derive(Clone, Debug)]
 pub(super) struct Relays {
-    waiting: Vec<Waiting, RELAYS_MAX>,
-    passed: [u32; PASSED_MAX],
+    queue: Vec<Queued, RELAYS_MAX>,
+    seen: [u32; SEEN_MAX],
     next: usize,
 }
 
 impl Relays {
     pub(super) const fn new() -> Self {
-        Self { waiting: Vec::new(), passed: [0; PASSED_MAX], next: 0 }
+        Self { queue: Vec::new(), seen: [0; SEEN_MAX], next: 0 }
     }
 
-    /// Takes a frame to be passed on, once. Where there is no room, the next attempt may find some.
-    pub(super) fn pass_on(&mut self, place: &Place<'_>, relay: Relay) {
-        let mark = relay.mark;
-        if self.passed.contains(&mark) {
+    /// Queues a frame that was not relayed before. Where there is no room, the origin's next attempt may find some.
+    pub(super) fn submit(&mut self, cx: &LinkContext<'_>, relay: Relay) {
+        let digest = relay.digest;
+        if self.seen.contains(&digest) {
             return;
         }
-        if self.waiting.is_full()
-            && let Some(said) = self.waiting.iter().position(|waiting| waiting.said > 0)
+        if self.queue.is_full()
+            && let Some(sent) = self.queue.iter().position(|queued| queued.sent > 0)
         {
-            self.take(said);
+            self.take(sent);
         }
-        let Moment { now, random, timing } = place.moment;
-        let due = now.after(within(timing.crowd(place.crowd), random));
-        if self.waiting.push(Waiting { relay, due, said: 0 }).is_ok() {
-            if let Some(oldest) = self.passed.get_mut(self.next) {
-                *oldest = mark;
+        let Moment { now, random, timing } = cx.moment;
+        let due = now.after(jitter(timing.contention_window(cx.crowd), random));
+        if self.queue.push(Queued { relay, due, sent: 0 }).is_ok() {
+            if let Some(oldest) = self.seen.get_mut(self.next) {
+                *oldest = digest;
             }
-            self.next = self.next.wrapping_add(1).checked_rem(PASSED_MAX).unwrap_or(0);
+            self.next = self.next.wrapping_add(1).checked_rem(SEEN_MAX).unwrap_or(0);
         }
     }
 
-    /// Takes out what waits at a place; the last one moves there.
-    fn take(&mut self, at: usize) -> Option<Waiting> {
-        let last = self.waiting.pop()?;
-        match self.waiting.get_mut(at) {
-            Some(place) => Some(core::mem::replace(place, last)),
+    /// Removes the frame at an index; the last one moves there.
+    fn take(&mut self, at: usize) -> Option<Queued> {
+        let last = self.queue.pop()?;
+        match self.queue.get_mut(at) {
+            Some(queued) => Some(core::mem::replace(queued, last)),
             None => Some(last), // it was the last itself
         }
     }
 
-    /// Somebody else said a frame, with so many hops left: where they are no more than here, it was passed on.
-    pub(super) fn overhear(&mut self, mark: u32, hops: u8) {
-        self.waiting.retain(|Waiting { relay, said, .. }| *said == 0 || relay.mark != mark || relay.hops < hops);
+    /// Another node sent a frame with this hop limit: if it is no more than here, the frame was relayed.
+    pub(super) fn overhear(&mut self, digest: u32, hop_limit: u8) {
+        self.queue
+            .retain(|Queued { relay, sent, .. }| *sent == 0 || relay.digest != digest || relay.hop_limit < hop_limit);
     }
 
-    /// A letter has reached a member.
-    pub(super) fn reached(&mut self, writer: Writer, number: u32, by: NodeSet) {
-        self.waiting.retain_mut(|waiting| {
-            let Path::Letter(letter) = &mut waiting.relay.path else { return true };
-            if letter.number != number || letter.writer != Some(writer) {
+    /// These members have acknowledged a message.
+    pub(super) fn acknowledged(&mut self, origin: Origin, seq: u32, by: NodeSet) {
+        self.queue.retain_mut(|queued| {
+            let Destination::Reliable(header) = &mut queued.relay.destination else { return true };
+            if header.seq != seq || header.origin != Some(origin) {
                 return true;
             }
-            let To::Members(set) = &mut letter.to else { return true };
+            let Recipients::Members(set) = &mut header.recipients else { return true };
             *set = set.without(by);
             !set.is_empty()
         });
     }
 
     /// The next frame that is due.
-    pub(super) fn poll(&mut self, place: &Place<'_>) -> Option<Relay> {
-        let Moment { now, random, timing } = place.moment;
-        let at = self.waiting.iter().position(|waiting| waiting.due <= now)?;
-        let waiting = self.waiting.get_mut(at)?;
-        waiting.said = waiting.said.saturating_add(1);
-        if waiting.said > timing.repeats {
-            return self.take(at).map(|waiting| waiting.relay);
+    pub(super) fn poll(&mut self, cx: &LinkContext<'_>) -> Option<Relay> {
+        let Moment { now, random, timing } = cx.moment;
+        let at = self.queue.iter().position(|queued| queued.due <= now)?;
+        let queued = self.queue.get_mut(at)?;
+        queued.sent = queued.sent.saturating_add(1);
+        if queued.sent > timing.reflood_count {
+            return self.take(at).map(|queued| queued.relay);
         }
-        waiting.due = now.after(timing.repeat.plus(within(timing.crowd(place.crowd), random)));
-        Some(waiting.relay.clone())
+        queued.due = now.after(timing.reflood_interval.plus(jitter(timing.contention_window(cx.crowd), random)));
+        Some(queued.relay.clone())
     }
 
-    /// When there is something to poll again.
+    /// When to poll again.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.waiting.iter().map(|waiting| waiting.due).min()
+        self.queue.iter().map(|queued| queued.due).min()
     }
 }

@@ -1,333 +1,320 @@
-//! A central lock server: whoever leads the group grants its locks, each to one member at a time, in the order in which
-//! they asked.
+//! A central lock server: the leader grants the locks of the group, each to one member at a time, in the order in which
+//! the requests arrive.
 //!
-//! A member asks the leader. If the lock is free it is granted at once; if not, the member is told that it waits, so that
-//! silence means failure and never a long queue. When the holder gives the lock back, or its lease has run out, the next
-//! one gets it. When another leads, everybody tells it what it holds and asks it anew.
+//! A member sends its request to the leader. The leader grants a free lock at once; otherwise it queues the request and
+//! says so: silence means failure, never a long queue. When the holder releases the lock, or its lease ends, the next
+//! in the queue gets it. After a failover every member reports its holds to the new leader and requests again.
 //!
 //! # Paper
-//! None is the origin; every textbook describes it. Leases: C. Gray, D. Cheriton, SOSP 1989. A number with every
-//! grant, and a pause after a holder failed: M. Burrows: The Chubby Lock Service, OSDI 2006.
+//! None is the origin; every textbook describes it. Leases: C. Gray, D. Cheriton, SOSP 1989. A sequencer with every
+//! grant, and a delay after a holder failed: M. Burrows: The Chubby Lock Service, OSDI 2006.
 //!
 //! # Assumes
-//! A leader in [`crate::mandate::Mode::Quorum`]: no two grant at the same instant. In [`crate::mandate::Mode::Available`]
-//! two parts of the network have a server each, and each may grant the same lock; only the terms in the fences then tell
-//! the shared thing who comes later. Clocks that differ in pace by no more than [`crate::config::granted`] allows for.
+//! A leader in [`Mode::Quorum`](crate::base::quorum::Mode::Quorum): no two grant at the same instant. In
+//! [`Mode::Available`](crate::base::quorum::Mode::Available) each side of a partition has a server, and both may grant
+//! the same lock; only the terms in the fences then order the holders. Clocks that differ in rate by no more than
+//! [`lease_at_grantor`](crate::base::config::lease_at_grantor) allows for.
 //!
 //! # Messages
-//! [`Message::Request`], [`Message::Grant`], [`Message::Release`]. [`Message::Waiting`] to whoever is queued,
-//! [`Message::Refused`] to whoever is not. [`Message::Cancel`] by one that waits; [`Message::Renew`] and
-//! [`Message::Renewed`] for a longer hold. [`Message::Follows`] from everybody to a new leader.
+//! [`Message::Request`], [`Message::Grant`], [`Message::Release`]. [`Message::Waiting`] to a queued member,
+//! [`Message::Refused`] to a refused one. [`Message::Cancel`] from a queued member; [`Message::Renew`] and
+//! [`Message::Renewed`] for a longer hold. [`Message::Follows`] from every member to a new leader.
 //!
 //! # Cost
-//! Three letters an entry and exit, four if the lock was taken; none where the leader itself asks. A change of leaders:
-//! n-1 Follows, and one Request of each that waits.
+//! Three messages an entry and exit, four if the lock was taken; none where the leader itself requests. A failover: n-1
+//! Follows, and one Request of each waiting member.
 //!
 //! # Departures
-//! - A grant ends by itself. The holder counts its lease short, from before it was granted; the leader counts it long. The
-//!   margin between the two, 3 % either way, is all the delay before the lock is granted to the next: it covers clocks, and
-//!   fences cover a holder that slept ([`super::Fence`]: the leader's term, and a count).
-//! - The queue is not stored. A new leader grants nothing before the whole group has told it what it holds, or the longest
-//!   lease has been waited out; then it begins a queue of those who ask again, in the order in which they do.
-//! - What one held that started anew is waited out, and it is queued for the same lock like anybody else.
-//! - Order is that of arrival, not of when it was asked. A member that was suspected to be down has lost its place.
-//! - No letter is promised to arrive: whoever waits and hears nothing for a while asks anew, and keeps its place. A renewal
-//!   that is not answered is not repeated: the application is warned in time, and may.
+//! - A grant is a lease. The holder counts it short, from before it was granted; the leader counts it long. The margin
+//!   between the two, 3 % either way, is all the delay before the next grant: it covers clocks, and fences cover a
+//!   holder that slept ([`super::Fence`]: the leader's term, and a count).
+//! - The queue is not stored. A new leader grants nothing before the whole group has reported its holds, or the longest
+//!   lease has passed; then it queues the requests that are made again, in the order in which they arrive.
+//! - The lease of a holder that restarted has to pass; the restarted member queues for the same lock like any other.
+//! - The order is that of arrival, not of Lamport time. A member that was suspected to be down has lost its position.
+//! - No message is sure to arrive: a waiting member that gets no reply for a while requests again, and keeps its
+//!   position. A renewal without a reply is not repeated: the application is warned in time, and may repeat it.
 
-use super::claims::{Claim, Claims, Granted, Phase, Renewal, Task};
-use super::docket::{Docket, Grant, Place, Want, remembers};
+use super::client::{ClientAction, Granted, LockClient, LockRequest, Renewal};
 use super::{Command, Fence, LOCKS_MAX, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
-use crate::clock::Term;
-use crate::config::usable;
-use crate::group::NodeId;
-use crate::time::{Instant, Span, sooner};
+use crate::base::ids::NodeId;
+use crate::base::options::Configurable;
+use crate::base::term::Term;
+use crate::base::time::{Duration, Instant, earliest};
+use server::{Grant, LockServer, QueueStatus, Request, knows_own_holds};
 
 mod message;
+mod server;
 
 pub use message::Message;
 
-/// How many grants are told in one step; the next step goes on.
+/// Grants sent in one step; the next step goes on.
 const GRANTS_MAX: usize = 3;
 
-/// What this member is to the others.
+/// The role of this member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Role {
-    /// Nobody leads, as far as is known.
+    /// No leader is known.
     #[default]
-    Alone,
-    /// Another grants.
+    Leaderless,
+    /// Another member is the server.
     Client {
-        /// Who.
         server: NodeId,
         term: Term,
-        /// When to ask again for whatever is waited for: the server may have forgotten one that it took to be down.
-        again: Instant,
+        /// When to repeat the requests that wait: the server removes those of a member it suspects.
+        retry_at: Instant,
     },
-    /// This one grants.
+    /// This member is the server.
     Server,
 }
 
-/// The central lock of one member.
+/// The central lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Central {
-    claims: Claims,
+    client: LockClient,
     role: Role,
-    /// What it granted. One that loses its mandate and has it again under the same term goes on: nobody has granted
+    /// The grants. A leader that loses its lease and regains it under the same term continues: no other has granted
     /// anything meanwhile.
-    docket: Docket,
+    server: LockServer,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl Central {
-    /// A command left this to do.
-    fn task(&mut self, cx: &Context<'_>, task: Task, out: &mut Out) {
-        match task {
-            Task::Ask(claim) => self.ask(cx, claim, out),
-            Task::Renew(claim, renewal) => self.renew(cx, claim, renewal, out),
-            Task::Release(Claim { lock, request, .. }) => self.end(cx, Message::Release { lock, request }, out),
-            Task::Cancel(Claim { lock, request, .. }) => self.end(cx, Message::Cancel { lock, request }, out),
-        }
-    }
-
-    /// Asks whoever grants.
-    fn ask(&mut self, cx: &Context<'_>, claim: Claim, out: &mut Out) {
-        let Claim { lock, request, lease, .. } = claim;
-        match &mut self.role {
-            Role::Alone if is_tried(&claim) => self.claims.refuse(lock, request, Refusal::Busy, out),
-            Role::Alone => {} // whoever leads next is asked
-            Role::Client { server, again, .. } => {
-                if !self.claims.iter().any(|other| other.lock != lock && is_waited_for(other)) {
-                    *again = cx.now.after(cx.timing.lease());
-                }
-                let trying = is_tried(&claim);
-                out.send(cx.roster.set_of(*server), Message::Request { lock, request, lease, trying });
+    fn run(&mut self, cx: &Context<'_>, action: ClientAction, out: &mut Out) {
+        match action {
+            ClientAction::Acquire(request) => self.request(cx, request, out),
+            ClientAction::Renew(request, renewal) => self.renew(cx, request, renewal, out),
+            ClientAction::Release(LockRequest { lock, number, .. }) => {
+                self.end(cx, Message::Release { lock, request: number }, out);
             }
-            Role::Server => self.serve(cx, Want { who: cx.me, lock, request, lease }, is_tried(&claim), out),
+            ClientAction::Cancel(LockRequest { lock, number, .. }) => {
+                self.end(cx, Message::Cancel { lock, request: number }, out);
+            }
         }
     }
 
-    fn renew(&mut self, cx: &Context<'_>, claim: Claim, renewal: Renewal, out: &mut Out) {
-        let (Claim { lock, request, .. }, Renewal { number, asked, lease }) = (claim, renewal);
+    /// Sends a request to the server, or serves it here.
+    fn request(&mut self, cx: &Context<'_>, request: LockRequest, out: &mut Out) {
+        let (LockRequest { lock, number, lease, .. }, trying) = (request, request.is_trying());
         match &mut self.role {
-            Role::Alone => {} // nobody can agree
+            Role::Leaderless if trying => self.client.refuse(lock, number, Refusal::Busy, out),
+            Role::Leaderless => {} // it goes to the next leader
+            Role::Client { server, retry_at, .. } => {
+                if !self.client.iter().any(|other| other.lock != lock && other.is_waiting()) {
+                    *retry_at = cx.now.after(cx.timing.lease());
+                }
+                out.send(cx.roster.set_of(*server), Message::Request { lock, request: number, lease, trying });
+            }
+            Role::Server => self.serve(cx, Request { node: cx.me, lock, number, lease }, trying, out),
+        }
+    }
+
+    fn renew(&mut self, cx: &Context<'_>, request: LockRequest, renewal: Renewal, out: &mut Out) {
+        let LockRequest { lock, number: request, .. } = request;
+        let Renewal { number, lease, .. } = renewal;
+        match &mut self.role {
+            Role::Leaderless => {} // no server can grant it
             Role::Client { server, .. } => {
                 out.send(cx.roster.set_of(*server), Message::Renew { lock, request, number, lease });
             }
             Role::Server => {
-                if self.docket.renew(cx.now, Want { who: cx.me, lock, request, lease }) {
-                    self.claims.renewed(lock, number, asked.after(usable(lease)), out);
+                if self.server.renew(cx.now, Request { node: cx.me, lock, number: request, lease }) {
+                    self.client.extend(lock, number, renewal.until(), out);
                 } else {
-                    self.claims.lose(lock, out);
+                    self.client.lose(lock, out);
                 }
             }
         }
     }
 
-    /// Tells whoever grants that a request is over.
+    /// Sends the end of a request to the server, or ends it here.
     fn end(&mut self, cx: &Context<'_>, message: Message, out: &mut Out) {
         match self.role {
             Role::Client { server, .. } => out.send(cx.roster.set_of(server), message),
-            Role::Alone | Role::Server => self.hear(cx, cx.me, message, out),
+            Role::Leaderless | Role::Server => self.on_message(cx, cx.me, message, out),
         }
     }
 
-    /// Somebody leads.
-    fn follow(&mut self, cx: &Context<'_>, leader: NodeId, term: Term, out: &mut Out) {
+    fn on_leader(&mut self, cx: &Context<'_>, leader: NodeId, term: Term, out: &mut Out) {
         if leader != cx.me {
-            self.role = Role::Client { server: leader, term, again: cx.now };
-            self.introduce(cx, out);
+            self.role = Role::Client { server: leader, term, retry_at: cx.now };
+            self.report(cx, out);
             return;
         }
         if core::mem::replace(&mut self.role, Role::Server) == Role::Server {
-            self.docket.go_on(term);
+            self.server.set_term(term);
             return;
         }
-        if self.docket.term() != term {
-            self.docket.begin(cx, term, &self.held());
+        if self.server.term() != term {
+            self.server.take_over(cx, term, &self.held());
         }
-        self.ask_anew(cx, out);
+        self.repeat_requests(cx, out);
     }
 
-    /// Tells the leader what this member holds and waits for.
-    fn introduce(&mut self, cx: &Context<'_>, out: &mut Out) {
+    /// Reports this member's holds to the leader, and requests again.
+    fn report(&mut self, cx: &Context<'_>, out: &mut Out) {
         let Role::Client { server, term, .. } = self.role else { return };
-        let (holds, all) = (self.held(), remembers(cx));
-        out.send(cx.roster.set_of(server), Message::Follows { term, holds, all });
-        self.ask_anew(cx, out);
+        let (held, complete) = (self.held(), knows_own_holds(cx));
+        out.send(cx.roster.set_of(server), Message::Follows { term, held, complete });
+        self.repeat_requests(cx, out);
     }
 
-    /// Everything that is waited for is asked for anew: a grant of an earlier request is none any more. A place in the queue
-    /// is kept, and less of the time since it was asked for has to be given to the margin between clocks.
-    fn ask_anew(&mut self, cx: &Context<'_>, out: &mut Out) {
-        if let Role::Client { again, .. } = &mut self.role {
-            *again = cx.now.after(cx.timing.lease());
+    /// Restarts all waiting requests: a grant of an earlier one does not count any more. The position in the queue is
+    /// kept, and less of the time since the request is lost to the margin between clocks.
+    fn repeat_requests(&mut self, cx: &Context<'_>, out: &mut Out) {
+        if let Role::Client { retry_at, .. } = &mut self.role {
+            *retry_at = cx.now.after(cx.timing.lease());
         }
-        for lock in self.locks(is_waited_for).into_iter().flatten() {
-            if let Some(claim) = self.claims.again(cx, lock) {
-                self.ask(cx, claim, out);
+        for lock in self.locks(LockRequest::is_waiting).into_iter().flatten() {
+            if let Some(request) = self.client.restart(cx, lock) {
+                self.request(cx, request, out);
             }
         }
     }
 
-    /// What this member holds.
     fn held(&self) -> [Option<LockId>; LOCKS_MAX] {
-        self.locks(|claim| !is_waited_for(claim))
+        self.locks(|request| !request.is_waiting())
     }
 
-    fn locks(&self, which: impl Fn(&Claim) -> bool) -> [Option<LockId>; LOCKS_MAX] {
+    fn locks(&self, which: impl Fn(&LockRequest) -> bool) -> [Option<LockId>; LOCKS_MAX] {
         let mut locks = [None; LOCKS_MAX];
-        for (place, claim) in locks.iter_mut().zip(self.claims.iter().filter(|claim| which(claim))) {
-            *place = Some(claim.lock);
+        for (lock, request) in locks.iter_mut().zip(self.client.iter().filter(|request| which(request))) {
+            *lock = Some(request.lock);
         }
         locks
     }
 
-    /// Takes a request in.
-    fn serve(&mut self, cx: &Context<'_>, want: Want, trying: bool, out: &mut Out) {
+    /// Takes a request as server: queues or refuses it. A grant follows at the end of this step, or in the next.
+    fn serve(&mut self, cx: &Context<'_>, request: Request, trying: bool, out: &mut Out) {
         if self.role != Role::Server {
-            return; // it will ask again
+            return; // the member will request again
         }
-        let Want { who, lock, request, .. } = want;
-        match self.docket.ask(cx.now, want) {
-            // Granted at the end of this step, or of the next.
-            Place::Behind(0) if self.docket.is_open() => {}
-            Place::Held | Place::Over => {} // likewise; it does not ask for it any more
-            Place::Full => self.refuse(cx, want, Refusal::Full, out),
-            Place::Behind(_) if trying => {
-                self.docket.end(who, lock, request);
-                self.refuse(cx, want, Refusal::Busy, out);
+        let Request { node, lock, number, .. } = request;
+        match self.server.request(cx.now, request) {
+            QueueStatus::Behind(0) if self.server.is_open() => {}
+            QueueStatus::Held | QueueStatus::Stale => {}
+            QueueStatus::Full => self.refuse(cx, request, Refusal::Full, out),
+            QueueStatus::Behind(_) if trying => {
+                self.server.end(node, lock, number);
+                self.refuse(cx, request, Refusal::Busy, out);
             }
-            Place::Behind(ahead) if who == cx.me => self.claims.wait(lock, request, ahead, out),
-            Place::Behind(ahead) => out.send(cx.roster.set_of(who), Message::Waiting { lock, request, ahead }),
+            QueueStatus::Behind(ahead) if node == cx.me => self.client.notify_waiting(lock, number, ahead, out),
+            QueueStatus::Behind(ahead) => {
+                out.send(cx.roster.set_of(node), Message::Waiting { lock, request: number, ahead });
+            }
         }
     }
 
-    fn refuse(&mut self, cx: &Context<'_>, want: Want, why: Refusal, out: &mut Out) {
-        let Want { who, lock, request, .. } = want;
-        if who == cx.me {
-            self.claims.refuse(lock, request, why, out);
+    fn refuse(&mut self, cx: &Context<'_>, request: Request, reason: Refusal, out: &mut Out) {
+        let Request { node, lock, number, .. } = request;
+        if node == cx.me {
+            self.client.refuse(lock, number, reason, out);
         } else {
-            out.send(cx.roster.set_of(who), Message::Refused { lock, request, why });
+            out.send(cx.roster.set_of(node), Message::Refused { lock, request: number, reason });
         }
     }
 
-    /// Ends what is over, and grants what is free.
-    fn grant(&mut self, cx: &Context<'_>, out: &mut Out) {
+    /// Ends leases that are over, and sends grants of free locks.
+    fn send_grants(&mut self, cx: &Context<'_>, out: &mut Out) {
         if self.role != Role::Server {
             return;
         }
-        self.docket.expire(cx);
+        self.server.expire(cx);
         for _ in 0..GRANTS_MAX {
-            let Some(Grant { who, lock, request, fence, waited }) = self.docket.grant(cx.now) else { return };
-            if who != cx.me {
-                out.send(cx.roster.set_of(who), Message::Grant { lock, request, fence, waited });
-            } else if let Some(claim) = self.claims.waiting(lock, request) {
-                let until = cx.now.after(claim.lease); // by the clock that counts for the others, too
-                self.claims.grant(cx, Granted { lock, request, fence, until }, out);
+            let Some(Grant { node, lock, number, fence, waited }) = self.server.next_grant(cx.now) else { return };
+            if node != cx.me {
+                out.send(cx.roster.set_of(node), Message::Grant { lock, request: number, fence, waited });
+            } else if let Some(request) = self.client.waiting(lock, number) {
+                let until = cx.now.after(request.lease); // this clock counts for the others too
+                self.client.grant(cx, Granted { lock, request: number, fence, until }, out);
             }
         }
     }
 
-    fn hear(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
+    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
             Message::Request { lock, request, lease, trying } => {
-                self.serve(cx, Want { who: from, lock, request, lease }, trying, out);
+                self.serve(cx, Request { node: from, lock, number: request, lease }, trying, out);
             }
             Message::Release { lock, request } | Message::Cancel { lock, request } => {
-                self.docket.end(from, lock, request);
+                self.server.end(from, lock, request);
             }
             Message::Renew { lock, request, number, lease } => {
-                let want = Want { who: from, lock, request, lease };
+                let renewal = Request { node: from, lock, number: request, lease };
                 if self.role != Role::Server {
-                    return; // it cannot agree to anything
+                    return; // it can grant nothing
                 }
-                if self.docket.renew(cx.now, want) {
+                if self.server.renew(cx.now, renewal) {
                     out.send(cx.roster.set_of(from), Message::Renewed { lock, number });
                 } else {
-                    self.refuse(cx, want, Refusal::NotHeld, out);
+                    self.refuse(cx, renewal, Refusal::NotHeld, out);
                 }
             }
-            Message::Follows { term, holds, all } => {
-                // One that names another term will hear of the right one.
-                if self.role == Role::Server && self.docket.term() == term {
-                    self.docket.answer(cx, from, &holds, all);
+            Message::Follows { term, held, complete } => {
+                // A member that names another term will learn of the right one.
+                if self.role == Role::Server && self.server.term() == term {
+                    self.server.on_report(cx, from, &held, complete);
                 }
             }
             Message::Grant { lock, request, fence, waited } => {
-                self.hear_grant(cx, from, Grant { who: cx.me, lock, request, fence, waited }, out);
+                self.on_grant(cx, from, Grant { node: cx.me, lock, number: request, fence, waited }, out);
             }
-            Message::Waiting { lock, request, ahead } => self.claims.wait(lock, request, ahead, out),
+            Message::Waiting { lock, request, ahead } => self.client.notify_waiting(lock, request, ahead, out),
             Message::Renewed { lock, number } => {
-                let phase = self.claims.get(lock).map(|claim| claim.phase);
-                if let Some(Phase::Held { renewal: Some(Renewal { asked, lease, .. }), .. }) = phase {
-                    self.claims.renewed(lock, number, asked.after(usable(lease)), out);
+                if let Some(renewal) = self.client.get(lock).and_then(LockRequest::renewal) {
+                    self.client.extend(lock, number, renewal.until(), out);
                 }
             }
-            Message::Refused { lock, request, why } => {
-                if why == Refusal::NotHeld && self.claims.get(lock).is_some_and(|claim| claim.request == request) {
-                    self.claims.lose(lock, out);
+            Message::Refused { lock, request, reason } => {
+                if reason == Refusal::NotHeld && self.client.get(lock).is_some_and(|own| own.number == request) {
+                    self.client.lose(lock, out);
                 }
-                self.claims.refuse(lock, request, why, out);
+                self.client.refuse(lock, request, reason, out);
             }
         }
     }
 
-    fn hear_grant(&mut self, cx: &Context<'_>, from: NodeId, grant: Grant, out: &mut Out) {
-        let Grant { lock, request, fence, waited, .. } = grant;
-        // One that is held already was told once more; one that is wanted no more was given back already.
-        let Some(claim) = self.claims.waiting(lock, request) else { return };
-        let until = claim.until(waited);
-        if self.claims.grant(cx, Granted { lock, request, fence, until }, out) {
+    fn on_grant(&mut self, cx: &Context<'_>, from: NodeId, grant: Grant, out: &mut Out) {
+        let Grant { lock, number, fence, waited, .. } = grant;
+        // Otherwise a duplicate of one that is held, or of one that was given back already.
+        let Some(request) = self.client.waiting(lock, number) else { return };
+        let until = request.until(waited);
+        if self.client.grant(cx, Granted { lock, request: number, fence, until }, out) {
             return;
         }
-        if waited > Span::ZERO {
-            // The margin for how much clocks differ has eaten the lease: asked for anew, the same lock is granted at once.
-            if let Some(claim) = self.claims.again(cx, lock) {
-                self.ask(cx, claim, out);
+        if waited > Duration::ZERO {
+            // The margin between clocks has used up the lease: a new request for the same lock is granted at once.
+            if let Some(request) = self.client.restart(cx, lock) {
+                self.request(cx, request, out);
             }
         } else {
-            // It was too long on its way, and so may the next be: others first, until it is asked for again.
-            out.send(cx.roster.set_of(from), Message::Release { lock, request });
+            // The grant was too long on its way, and the next may be: others first, until the request is repeated.
+            out.send(cx.roster.set_of(from), Message::Release { lock, request: number });
         }
     }
 
-    fn learn(&mut self, cx: &Context<'_>, fact: Fact, out: &mut Out) {
+    fn on_fact(&mut self, cx: &Context<'_>, fact: Fact, out: &mut Out) {
         match (fact, self.role) {
-            (Fact::Leader { leader, term }, _) => self.follow(cx, leader, term, out),
+            (Fact::Leader { leader, term }, _) => self.on_leader(cx, leader, term, out),
             (Fact::NoLeader, _) => {
-                self.role = Role::Alone;
-                for lock in self.locks(is_tried).into_iter().flatten() {
-                    if let Some(&Claim { request, .. }) = self.claims.get(lock) {
-                        self.claims.refuse(lock, request, Refusal::Busy, out);
+                self.role = Role::Leaderless;
+                for lock in self.locks(LockRequest::is_trying).into_iter().flatten() {
+                    if let Some(&LockRequest { number, .. }) = self.client.get(lock) {
+                        self.client.refuse(lock, number, Refusal::Busy, out);
                     }
                 }
             }
             (Fact::PeerUp(set), Role::Client { server, .. }) if cx.roster.set_of(server).meets(set) => {
-                self.introduce(cx, out);
+                self.report(cx, out);
             }
-            (Fact::PeerUp(set), _) => self.docket.tell_again(cx, set),
-            (Fact::PeerDown(set), _) => self.docket.forget_waiting(cx, set),
-            (Fact::PeerReset(set), _) => self.docket.reset(cx, set),
-            (Fact::View | Fact::Parent(_), _) => {} // the whole group is asked, whoever counts, by letters to each
+            (Fact::PeerUp(set), _) => self.server.notify_again(cx, set),
+            (Fact::PeerDown(set), _) => self.server.remove_waiters(cx, set),
+            (Fact::PeerReset(set), _) => self.server.on_peer_reset(cx, set),
+            (Fact::View | Fact::Parent(_), _) => {} // the server serves the whole group, in or out of the view
         }
     }
-
-    /// Asks again for whatever has been waited for for long.
-    fn repeat(&mut self, cx: &Context<'_>, out: &mut Out) {
-        if matches!(self.role, Role::Client { again, .. } if again <= cx.now) {
-            self.ask_anew(cx, out);
-        }
-    }
-}
-
-fn is_waited_for(claim: &Claim) -> bool {
-    matches!(claim.phase, Phase::Waiting { .. })
-}
-
-fn is_tried(claim: &Claim) -> bool {
-    matches!(claim.phase, Phase::Waiting { trying: true, .. })
 }
 
 impl Algorithm for Central {
@@ -340,48 +327,52 @@ impl Algorithm for Central {
     }
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        while let Some(Claim { lock, request, .. }) = self.claims.expire(cx.now, out) {
-            self.docket.end(cx.me, lock, request); // another that grants counts for itself
+        while let Some(LockRequest { lock, number, .. }) = self.client.expire(cx.now, out) {
+            self.server.end(cx.me, lock, number); // another server counts the lease by itself
         }
         match input {
             Input::Message { from, message, .. } => {
-                // Of several that are waited for it may have forgotten another.
-                let waits = self.claims.iter().filter(|claim| is_waited_for(claim)).count();
-                if let Role::Client { server, again, .. } = &mut self.role
+                // Of several waiting requests the server may have lost another.
+                let waiting = self.client.iter().filter(|request| request.is_waiting()).count();
+                if let Role::Client { server, retry_at, .. } = &mut self.role
                     && *server == from
-                    && waits <= 1
+                    && waiting <= 1
                 {
-                    *again = cx.now.after(cx.timing.lease());
+                    *retry_at = cx.now.after(cx.timing.lease());
                 }
-                self.hear(cx, from, message, out);
+                self.on_message(cx, from, message, out);
             }
             Input::Command(command) => {
-                if let Some(task) = self.claims.command(cx, command, out) {
-                    self.task(cx, task, out);
+                if let Some(action) = self.client.command(cx, command, out) {
+                    self.run(cx, action, out);
                 }
             }
-            Input::Fact(fact) => self.learn(cx, fact, out),
-            Input::Timeout => {} // what is due is done after every step
+            Input::Fact(fact) => self.on_fact(cx, fact, out),
+            Input::Timeout => {} // due work is done after every step
         }
-        self.repeat(cx, out);
-        self.grant(cx, out);
+        if matches!(self.role, Role::Client { retry_at, .. } if retry_at <= cx.now) {
+            self.repeat_requests(cx, out);
+        }
+        self.send_grants(cx, out);
     }
 
     fn deadline(&self) -> Option<Instant> {
         let role = match self.role {
-            Role::Alone => None,
-            Role::Client { again, .. } => self.claims.iter().any(is_waited_for).then_some(again),
-            Role::Server => self.docket.deadline(),
+            Role::Leaderless => None,
+            Role::Client { retry_at, .. } => self.client.iter().any(LockRequest::is_waiting).then_some(retry_at),
+            Role::Server => self.server.deadline(),
         };
-        sooner(self.claims.deadline(), role)
+        earliest(self.client.deadline(), role)
     }
 }
 
 impl Mutex for Central {
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.claims.holds(lock, now)
+        self.client.holds(lock, now)
     }
 }
+
+impl Configurable for Central {}
 
 #[cfg(test)]
 mod tests;

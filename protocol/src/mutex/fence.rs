@@ -1,25 +1,26 @@
-//! Fences: what keeps a holder that does not know it lost its lock from doing harm.
+//! Fencing numbers: they keep a holder that does not know that it lost its lock from doing harm.
 
-use crate::clock::{Stamp, Term};
+use crate::base::lamport::LamportTime;
+use crate::base::term::Term;
 use serde::{Deserialize, Serialize};
 
-/// The number of a grant. Of two grants of one lock the later has the higher fence, over failover, reboot and
+/// The fencing number of a grant. Of two grants of one lock the later has the higher fence, across failover, reboot and
 /// reconfiguration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Fence {
-    /// The term of the leader that granted it, or that keeps the token; [`Term::ZERO`] where no leader takes part.
+    /// The term of the leader that granted the lock or issued its token; [`Term::ZERO`] where no leader takes part.
     pub term: Term,
-    /// Grows within a term.
-    pub count: Stamp,
+    /// The number within the term.
+    pub count: LamportTime,
 }
 
 impl Fence {
-    /// Before every grant.
-    pub const ZERO: Self = Self { term: Term::ZERO, count: Stamp(0) };
+    /// Below the fence of every grant.
+    pub const ZERO: Self = Self { term: Term::ZERO, count: LamportTime(0) };
 }
 
-/// A use of the shared thing was refused: somebody with a higher fence has used it since.
+/// The error of an access behind a later holder's: a higher fence was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Outdated {
@@ -27,49 +28,49 @@ pub struct Outdated {
     pub seen: Fence,
 }
 
-/// The gate in front of a shared thing: lets nobody pass behind a later holder's back.
+/// A shared resource that refuses every access with a fence older than the highest it has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FencedResource<T> {
-    thing: T,
+    resource: T,
     seen: Fence,
 }
 
 impl<T> FencedResource<T> {
-    /// A thing nobody has used yet.
+    /// Guards a resource that no holder has used yet.
     #[must_use]
-    pub const fn new(thing: T) -> Self {
-        Self { thing, seen: Fence::ZERO }
+    pub const fn new(resource: T) -> Self {
+        Self { resource, seen: Fence::ZERO }
     }
 
-    /// The thing, for the holder of `fence`.
+    /// Returns the resource to the holder of `fence`.
     ///
     /// # Errors
-    /// Where a later holder has used it already.
+    /// [`Outdated`] if a later holder has used the resource.
     pub fn access(&mut self, fence: Fence) -> Result<&mut T, Outdated> {
         if fence < self.seen {
             return Err(Outdated { seen: self.seen });
         }
         self.seen = fence;
-        Ok(&mut self.thing)
+        Ok(&mut self.resource)
     }
 
-    /// The thing, to look at: no lock protects a look.
+    /// Returns the resource for reading, which no lock protects.
     pub const fn peek(&self) -> &T {
-        &self.thing
+        &self.resource
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::NodeId;
+    use crate::base::ids::NodeId;
 
     fn fence(number: u32, count: u64) -> Fence {
-        Fence { term: Term { number, by: NodeId(9) }, count: Stamp(count) }
+        Fence { term: Term { number, by: NodeId(9) }, count: LamportTime(count) }
     }
 
     #[test]
-    fn a_holder_may_come_again_until_a_later_one_came() {
+    fn a_holder_may_access_again_until_a_later_one_did() {
         let mut counter = FencedResource::new(0);
         *counter.access(fence(1, 5)).unwrap() += 1;
         *counter.access(fence(1, 5)).unwrap() += 1;
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_term_is_later_whatever_was_counted_before() {
+    fn a_later_term_is_a_higher_fence_with_any_count() {
         assert!(fence(1, 900) < fence(2, 1) && Fence::ZERO < fence(0, 1));
     }
 }

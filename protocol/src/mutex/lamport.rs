@@ -1,48 +1,55 @@
-//! Lamport's lock: everybody keeps the same queue of requests, and whoever is at its head enters.
+//! Lamport's lock: every member keeps the same queue of requests, and the member at its head enters.
 //!
-//! A request goes to all, and each writes it down and acknowledges it. Requests are ordered by Lamport stamp, and by name
-//! where stamps are the same. A member enters when its own request is at the head of its own queue and it has heard from
-//! everybody something stamped later than that: then no earlier request can still be on its way. On exit it tells all to
-//! strike the request out.
+//! A request goes to all members; each queues it and acknowledges it. Requests are ordered by Lamport time, and by node
+//! where that is equal. A member enters when its request is at the head of its own queue and every other member has
+//! sent it a message with a later Lamport time: then no earlier request can still be on its way. On exit all members
+//! remove the request.
 //!
 //! # Paper
 //! L. Lamport: Time, Clocks, and the Ordering of Events in a Distributed System, CACM 21(7), 1978.
 //!
 //! # Assumes
-//! Letters that arrive in order or not at all (the link's), clocks as in [`crate::mandate`], and stamps that no reboot sets
-//! back. What keeps a crash from doing harm is in [`super::consent`]. In [`crate::mandate::Mode::Available`] nobody is ever
-//! taken out of the view: the lock is as safe, and stands still while a member is down.
+//! Messages that arrive in order or not at all (the link's), clocks as in [`crate::lease`], and Lamport times that no
+//! reboot sets back. The rules that make a crash harmless are in [`super::permission`]. In
+//! [`Mode::Available`](crate::base::quorum::Mode::Available) no member is ever removed from the view: the lock is as
+//! safe, and blocks while a member is down.
 //!
 //! # Messages
-//! [`Word::Request`] to all others of the view, [`Message::Ack`] back at once, [`Message::Release`] to all at the end.
-//! Beyond the paper: [`Word::Repeat`] after a long wait, to those who have not answered or come first;
-//! [`Word::Outdated`] and [`Word::Full`]. [`Word::Try`] is a request by one that will not wait.
+//! [`PermissionMessage::Request`] to all others of the view, [`Message::RequestAck`] back at once, [`Message::Release`]
+//! to all at the end. Beyond the paper: [`PermissionMessage::Repeat`] after a long wait, to members that have not
+//! replied or come first; [`PermissionMessage::Outdated`] and [`PermissionMessage::Full`]. [`PermissionMessage::Try`]
+//! is a request that will not wait.
 //!
 //! # Cost
-//! 3(n-1) letters for an entry and its exit, contended or not, while nobody waits for longer than
-//! [`crate::Timing::lease`] or three quarters of the lease it asked for. Whoever waits for longer asks all again when it is
-//! its turn: 2(n-1) more, and 2 for each that comes first, as often as the former time passes. Before entry one round
-//! trip; between two holders one letter. Nobody holds an answer back, so everybody knows how many come first without asking.
+//! 3(n-1) messages for an entry and its exit, contended or not, while no request waits for longer than
+//! [`crate::Timing::lease`] or three quarters of its lease. A request that waits for longer is sent to all again when
+//! it is at the head: 2(n-1) more, and 2 for each request ahead, as often as the former time passes. Before entry one
+//! round trip; between two holders one message. No acknowledgement is deferred, so every member knows how many come
+//! first.
 //!
-//! When a holder crashes the next is granted the lock as soon as both the lease has run out, 3 % later than it was given
-//! for, and the view has changed (detection, and a heartbeat); then one round trip. The crash of any other member costs the
-//! change of the view only, and a reboot [`crate::Timing::lock_lease`], 3 % longer, in which the member consents to nothing.
+//! After the crash of a holder the next is granted the lock as soon as both the lease has ended, 3 % later than
+//! granted, and the view has changed (detection, and a heartbeat); then one round trip. The crash of any other member
+//! costs the change of the view only, and a reboot [`crate::Timing::lock_lease`], 3 % longer, in which the member gives
+//! no permission.
 //!
 //! # Departures
-//! - Lecture notes wait for an acknowledgement of everybody; the paper for any message stamped later. Here it is any
-//!   acknowledgement of this request stamped later than it. Another message orders requests as well, but promises nothing:
-//!   its writer may never hear of the request, and would not wait for a holder that leaves the view.
-//! - An acknowledgement says what its writer wants itself. The paper reads that from the order of letters, but letters to a
-//!   member that is thought to be down are given up.
+//! - Lecture notes wait for an acknowledgement of every member; the paper for any later message. Here it is an
+//!   acknowledgement of this round, sent later than the request. Another message orders requests as well, but promises
+//!   nothing: its sender may never receive the request, and would not wait for a holder that leaves the view.
+//! - An acknowledgement carries its sender's own request. The paper reads that from the order of messages, but messages
+//!   to a suspected member are abandoned.
 //! - Every acknowledgement is a lease.
 
-use super::claims::{Claim, Task};
-use super::consent::{Consent, Heard, Poll, Turn, Turns, Word, rank};
-use super::{Claims, Command, Fence, LockId, Mutex, Notice, Refusal};
-use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
-use crate::clock::Stamp;
-use crate::group::{NodeId, NodeSet};
-use crate::time::Instant;
+use super::client::LockRequest;
+use super::permission::{
+    PermissionMessage, PermissionRound, Permissions, QueuePosition, RepliedRounds, impl_mutex, own_priority,
+};
+use super::{Command, LockId, Notice, Refusal};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::lamport::LamportTime;
+use crate::base::options::Configurable;
+use crate::base::time::Instant;
 
 mod message;
 
@@ -51,49 +58,40 @@ pub use message::{Locks, Message};
 /// Lamport's lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lamport {
-    consent: Consent,
+    permissions: Permissions,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl Lamport {
-    /// A member that wants nothing.
+    /// Makes a member without requests.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The queue for `lock` as this member knows it, first come first.
-    pub fn queue<'a>(&'a self, cx: &'a Context<'_>, lock: LockId) -> impl Iterator<Item = (Stamp, NodeId)> + 'a {
-        let own = self.consent.claims.get(lock).map(|claim| rank(cx, claim));
-        let next = move |last: Option<(Stamp, NodeId)>| {
-            let all = self.consent.rivals(cx, lock).map(|heard| heard.rank(cx)).chain(own);
-            all.filter_map(|(stamp, name)| Some((stamp, name?))).filter(|&rank| Some(rank) > last).min()
+    /// Returns the queue for `lock` at this member, head first.
+    pub fn queue<'a>(&'a self, cx: &'a Context<'_>, lock: LockId) -> impl Iterator<Item = (LamportTime, NodeId)> + 'a {
+        let own = self.permissions.client.get(lock).map(|request| own_priority(cx, request));
+        let next = move |last: Option<(LamportTime, NodeId)>| {
+            let all = self.permissions.peer_requests(cx, lock).map(|peer| peer.priority(cx)).chain(own);
+            all.filter_map(|(number, id)| Some((number, id?))).filter(|&priority| Some(priority) > last).min()
         };
         core::iter::successors(next(None), move |&last| next(Some(last)))
     }
 
-    fn command(&mut self, cx: &Context<'_>, command: Command, out: &mut Out) {
-        match self.consent.claims.command(cx, command, out) {
-            Some(Task::Ask(claim)) => self.consent.ask(cx, &claim),
-            Some(Task::Renew(claim, renewal)) => self.consent.renew(cx, &claim, renewal),
-            Some(Task::Release(claim) | Task::Cancel(claim)) => self.withdraw(cx, &claim, out),
-            None => {} // refused
-        }
-    }
-
-    /// Has all others strike a request out.
-    fn withdraw(&mut self, cx: &Context<'_>, claim: &Claim, out: &mut Out) {
-        self.consent.end(cx, claim.lock);
+    /// Has all other members remove a request.
+    fn withdraw(&mut self, cx: &Context<'_>, request: &LockRequest, out: &mut Out) {
+        self.permissions.close_round(cx, request.lock);
         let mut locks = Locks::new();
-        let _ = locks.push(claim.lock); // there is room for one
+        let _ = locks.push(request.lock); // there is room for one
         out.send(cx.view.and(cx.up), Message::Release { locks });
     }
 
-    /// The same for all claims that ended by themselves.
+    /// Has all other members remove the requests whose hold is over.
     fn expire(&mut self, cx: &Context<'_>, out: &mut Out) {
         let mut locks = Locks::new();
-        while let Some(lost) = self.consent.expire(cx, out) {
+        while let Some(lost) = self.permissions.expire(cx, out) {
             let _ = locks.push(lost.lock); // there is room for all
         }
         if !locks.is_empty() {
@@ -101,62 +99,71 @@ impl Lamport {
         }
     }
 
-    fn hear(&mut self, cx: &Context<'_>, from: NodeId, stamp: Stamp, message: Message, out: &mut Out) {
+    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, sent_at: LamportTime, message: Message, out: &mut Out) {
         match message {
-            Message::Word(Word::Request(ask) | Word::Try(ask) | Word::Repeat(ask)) => {
-                self.consent.hear(cx, from, ask, out);
+            Message::Permission(
+                PermissionMessage::Request(request)
+                | PermissionMessage::Try(request)
+                | PermissionMessage::Repeat(request),
+            ) => {
+                self.permissions.on_request(cx, from, request, out);
             }
-            Message::Word(Word::Outdated { lock, turn }) => self.consent.outdated(cx, lock, turn),
-            Message::Word(Word::Full { lock, turn }) => {
-                if let Some(claim) = self.consent.asked(lock, turn) {
-                    self.consent.claims.refuse(lock, claim.request, Refusal::Full, out);
-                    self.withdraw(cx, &claim, out);
+            Message::Permission(PermissionMessage::Outdated { lock, round }) => {
+                self.permissions.on_outdated(cx, lock, round);
+            }
+            Message::Permission(PermissionMessage::Full { lock, round }) => {
+                if let Some(request) = self.permissions.waiting_request(lock, round) {
+                    self.permissions.client.refuse(lock, request.number, Refusal::Full, out);
+                    self.withdraw(cx, &request, out);
                 }
             }
-            Message::Ack { lock, mine, turns } => self.hear_ack(cx, (from, stamp), lock, mine, &turns),
+            Message::RequestAck { lock, own, rounds } => self.on_ack(cx, (from, sent_at), lock, own, &rounds),
             Message::Release { locks } => {
                 for &lock in &locks {
-                    self.consent.forget(lock, cx.roster.set_of(from));
+                    self.permissions.remove_peer_requests(lock, cx.roster.set_of(from));
                 }
             }
         }
     }
 
-    fn hear_ack(
+    fn on_ack(
         &mut self,
         cx: &Context<'_>,
-        (from, stamp): (NodeId, Stamp),
+        (from, sent_at): (NodeId, LamportTime),
         lock: LockId,
-        mine: Option<Stamp>,
-        turns: &Turns,
+        own: Option<LamportTime>,
+        rounds: &RepliedRounds,
     ) {
-        let noted = self.consent.note(cx, from, lock, mine);
-        let later = self.consent.poll(lock).is_some_and(|poll| stamp > poll.request);
-        if noted && later {
-            self.consent.count(cx, from, lock, turns);
+        let recorded = self.permissions.record_peer_request(cx, from, lock, own);
+        let later = self.permissions.round(lock).is_some_and(|round| sent_at > round.request);
+        if recorded && later {
+            self.permissions.count_reply(cx, from, lock, rounds);
         }
     }
 
-    /// Whether a claim is at the head of the queue.
-    fn turn(consent: &Consent, cx: &Context<'_>, claim: &Claim) -> Turn {
-        let first = consent.rivals(cx, claim.lock).filter(|heard| heard.rank(cx) < rank(cx, claim)).count();
-        if first == 0 { Turn::Mine } else { Turn::After(u8::try_from(first).unwrap_or(u8::MAX)) }
+    fn position(permissions: &Permissions, cx: &Context<'_>, request: &LockRequest) -> QueuePosition {
+        let own = own_priority(cx, request);
+        let ahead = permissions.peer_requests(cx, request.lock).filter(|peer| peer.priority(cx) < own).count();
+        if ahead == 0 { QueuePosition::First } else { QueuePosition::Behind(u8::try_from(ahead).unwrap_or(u8::MAX)) }
     }
 
-    /// Who comes before this node's own request.
-    fn ahead(consent: &Consent, cx: &Context<'_>, poll: &Poll) -> NodeSet {
-        let mine = (poll.request, Some(cx.me));
-        let first = consent.rivals(cx, poll.lock).filter(|heard| heard.rank(cx) < mine);
-        first.fold(NodeSet::EMPTY, |set, heard| set.with(heard.from()))
+    /// Returns the members whose requests come before this node's.
+    fn ahead(permissions: &Permissions, cx: &Context<'_>, round: &PermissionRound) -> NodeSet {
+        let own = (round.request, Some(cx.me));
+        let ahead = permissions.peer_requests(cx, round.lock).filter(|peer| peer.priority(cx) < own);
+        ahead.fold(NodeSet::EMPTY, |set, peer| set.with(peer.requester()))
     }
 
-    /// Acknowledges every request there is.
     fn acknowledge(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let all = |_: &Claims, _: &Heard| true;
-        self.consent.give_all(cx, out, all, |claims, lock, turns| {
-            let mine = claims.get(lock).map(|claim| claim.request);
-            Message::Ack { lock, mine, turns }
-        });
+        self.permissions.grant_all(
+            cx,
+            out,
+            |_, _| true,
+            |client, lock, rounds| {
+                let own = client.get(lock).map(|request| request.number);
+                Message::RequestAck { lock, own, rounds }
+            },
+        );
     }
 }
 
@@ -171,44 +178,33 @@ impl Algorithm for Lamport {
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
         self.expire(cx, out);
-        self.consent.look(cx);
+        self.permissions.update_view(cx);
         match input {
-            Input::Message { from, stamp, message } => self.hear(cx, from, stamp, message, out),
-            Input::Command(command) => self.command(cx, command, out),
-            Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set),
-            Input::Fact(Fact::PeerUp(set)) => self.consent.hurry(cx, set),
-            // A suspicion is no reason to enter; who leads and the way there do not matter; the view was looked at; what is
-            // due is due.
-            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_) | Fact::View)
-            | Input::Timeout => {}
+            Input::Message { from, sent_at, message } => self.on_message(cx, from, sent_at, message, out),
+            Input::Command(command) => {
+                if let Some(ended) = self.permissions.command(cx, command, out) {
+                    self.withdraw(cx, &ended, out);
+                }
+            }
+            Input::Fact(fact) => self.permissions.on_fact(cx, fact),
+            Input::Timeout => {} // due work is done below
         }
-        if let Some(tried) = self.consent.enter(cx, out, |consent, claim| Self::turn(consent, cx, claim)) {
-            self.withdraw(cx, &tried, out);
+        if let Some(refused) = self.permissions.enter(cx, out, |all, request| Self::position(all, cx, request)) {
+            self.withdraw(cx, &refused, out);
         }
         self.acknowledge(cx, out);
-        if let Some(tried) =
-            self.consent.inquire(cx, cx.timing.lease(), out, |consent, poll| Self::ahead(consent, cx, poll))
-        {
-            self.withdraw(cx, &tried, out);
+        let timeout = cx.timing.lease();
+        if let Some(refused) = self.permissions.poll_send(cx, timeout, out, |all, round| Self::ahead(all, cx, round)) {
+            self.withdraw(cx, &refused, out);
         }
-        self.consent.review(cx, out);
+        self.permissions.reschedule(cx, out);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.consent.deadline()
+        self.permissions.deadline()
     }
 }
 
-impl Mutex for Lamport {
-    fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.consent.claims.holds(lock, now)
-    }
+impl_mutex!(Lamport);
 
-    fn resume(&mut self, stamp: Stamp) {
-        self.consent.resume(stamp);
-    }
-
-    fn floor(&self) -> Stamp {
-        self.consent.floor()
-    }
-}
+impl Configurable for Lamport {}

@@ -1,151 +1,162 @@
-//! Maekawa's algorithm: a vote each, and sets of voters that all meet.
+//! Maekawa's algorithm: one vote at each member, and voting sets that all intersect.
 //!
-//! A node asks not everybody but its voting set, about twice the root of the group. Any two sets have a member in common,
-//! which lends its vote to one request at a time, so no two sets are complete at once. Two requests may each hold what the
-//! other needs: therefore a voter that has lent its vote to a later request than the one that has just come asks for it back
-//! ([`Message::Inquire`]), and whoever knows that it cannot enter yet ([`Message::Fail`]) gives it back
-//! ([`Message::Relinquish`]) and waits. The request with the lowest stamp gives nothing back, so somebody always enters, and
-//! everybody's request is the lowest at last.
+//! A requester asks not all members but its voting set, about twice the root of the group. Any two sets have a member
+//! in common, which lends its vote to one request at a time, so no two sets are complete at once. Two requests may each
+//! have votes that the other needs: therefore a voter that has lent its vote to a later request than the one that has
+//! just arrived asks for it back ([`Message::Inquire`]), and a requester that knows that it cannot enter yet
+//! ([`Message::Fail`]) returns it ([`Message::Relinquish`]) and waits. The request with the lowest Lamport time returns
+//! nothing, so some request always enters, and every request is the lowest at last.
 //!
 //! # Paper
-//! M. Maekawa: A sqrt(N) algorithm for mutual exclusion in decentralized systems, ACM TOCS 3(2), 1985. That a request which
-//! is overtaken while it waits must be told, and that an inquiry must be looked at again when a failure comes later, is
-//! B. Sanders: The information structure of distributed mutual exclusion algorithms, ACM TOCS 5(3), 1987.
+//! M. Maekawa: A sqrt(N) algorithm for mutual exclusion in decentralized systems, ACM TOCS 3(2), 1985. That a request
+//! which is overtaken while it waits must get a Fail, and that an Inquire must be considered again when a Fail comes
+//! later, is B. Sanders: The information structure of distributed mutual exclusion algorithms, ACM TOCS 5(3), 1987.
 //!
 //! # Assumes
-//! A configured group, the same everywhere; letters. No leader and no view: sets are over the whole group, whoever is up.
+//! A configured group, the same at all members; reliable messages. No leader and no view: sets are over the whole
+//! group.
 //!
 //! # Messages
 //! [`Message::Request`], [`Message::Grant`] (the paper's locked), [`Message::Fail`], [`Message::Inquire`],
-//! [`Message::Relinquish`], [`Message::Release`] as above. [`Message::Wait`] tells the one for whose sake a vote is asked
-//! back that it has been heard. [`Message::Confirm`] and [`Message::Confirmed`] agree on a fence where voters proposed
-//! different ones. [`Message::Renew`] and [`Message::Renewed`] prolong a hold.
+//! [`Message::Relinquish`], [`Message::Release`] as above. [`Message::Wait`] acknowledges the request for whose sake a
+//! vote is inquired. [`Message::Confirm`] and [`Message::Confirmed`] agree on a fence where voters proposed different
+//! ones. [`Message::Renew`] and [`Message::Renewed`] prolong a hold.
 //!
 //! # Cost
-//! With sets of K: 3(K-1) letters an entry and exit when nobody else asks, up to 6(K-1) when everybody does. A node's own
-//! vote costs nothing. Entry takes a round trip, the next one two letters after the exit.
+//! With sets of K: 3(K-1) messages an entry and exit without contention, up to 6(K-1) when all members request. A
+//! node's own vote costs nothing. Entry takes a round trip, the next one two messages after the exit.
 //!
 //! # Departures
-//! - Votes are leases. A vote of a holder that crashed comes back by its time; so does one whose release was given up
-//!   because its voter was suspected. Who waits long asks anew for votes that run out.
-//! - A voter that has just started abstains for as long as any lock may be held: it may have lent its vote.
-//! - The sets of the paper exist for few sizes of groups. A grid exists for all, at twice the size, and any row makes a
-//!   voting set with any column: while a member of a set is down, another set is asked. One full row and one full column
-//!   must be up: with bad luck as many crashes as there are rows stop the lock. A hold cannot be renewed while a member of
-//!   its set is down: it ends by its time, and is asked for again.
-//! - Who gives a vote back names the turn its request will wait in, and a grant names the turn it answers: the numbers of
-//!   grants, given by the asker, so that one letter gives back many votes.
-//! - The fence is agreed on by the voters; see `numbers.rs`.
+//! - Votes are leases. The vote of a crashed holder returns when its lease ends; so does one whose release was
+//!   abandoned because its voter was suspected. A request that waits long asks again for votes about to end.
+//! - A voter that has just started abstains for the longest lease: it may have lent its vote.
+//! - The paper's sets exist for few sizes of groups ([`VotingSets::Plane`]). A grid exists for all, at twice the size,
+//!   and any row makes a voting set with any column: while a member of a set is down, another set is asked. One full
+//!   row and one full column must be up: with bad luck as many crashes as there are rows block the lock. A hold cannot
+//!   be renewed while a member of its set is down: it ends with its lease, and is requested again.
+//! - A Relinquish names the attempt in which its request will wait, and a Grant the attempt it answers: numbers given
+//!   by the requester, so that one message returns many votes.
+//! - The voters agree on the fence; see `fence_numbers.rs`.
 
-use super::claims::{Claims, LOCKS_MAX};
-use super::post::Post;
+use super::client::{LOCKS_MAX, LockClient};
+use super::loopback::LoopbackOutbox;
 use super::{Command, Fence, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
-use crate::clock::Stamp;
-use crate::group::NodeSet;
-use crate::time::{Instant, sooner};
-use ballot::{Ballot, Given};
+use crate::base::ids::NodeSet;
+use crate::base::lamport::LamportTime;
+use crate::base::options::{Configurable, OptionKeys, set_all};
+use crate::base::time::{Instant, earliest};
+use ballot::{Ballot, Vote};
 use heapless::Vec;
 use voter::{Request, Voter};
 
-mod asker;
 mod ballot;
 mod message;
-pub mod sets;
+mod requester;
+mod sets;
 mod voter;
 
 pub use message::Message;
-pub use sets::Sets;
-pub use voter::{REQUESTS_MAX, VOTES_MAX};
+pub use sets::VotingSets;
 
-/// The lock of one node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Maekawa {
-    sets: Sets,
-    claims: Claims,
-    ballots: Vec<Ballot, LOCKS_MAX>,
-    voter: Voter,
-    /// Before when nothing is said unasked: the link must have room.
-    pace: Instant,
+/// Options of Maekawa's algorithm; the same at all members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// The voting sets.
+    pub sets: VotingSets,
 }
 
-type Out<'o> = Post<'o, Message>;
+/// Maekawa's lock, at one member.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Maekawa {
+    options: Options,
+    client: LockClient,
+    ballots: Vec<Ballot, LOCKS_MAX>,
+    voter: Voter,
+    /// No due message is sent before this: the link must have room.
+    send_after: Instant,
+}
+
+type Out<'o> = LoopbackOutbox<'o, Message>;
 
 impl Maekawa {
-    /// A node of a group with these voting sets.
+    /// Makes a member of a group with these options.
     #[must_use]
-    pub fn new(sets: Sets) -> Self {
-        Self { sets, ..Self::default() }
+    pub fn new(options: Options) -> Self {
+        Self { options, ..Self::default() }
     }
 
-    fn hear(&mut self, cx: &Context<'_>, slot: usize, message: Message, out: &mut Out<'_>) {
-        let Ok(seat) = u8::try_from(slot) else { return };
-        let from = NodeSet::slot(slot);
+    fn on_message(&mut self, cx: &Context<'_>, from_slot: usize, message: Message, out: &mut Out<'_>) {
+        let Ok(slot) = u8::try_from(from_slot) else { return };
+        let from = NodeSet::slot(from_slot);
         match message {
-            Message::Request { lock, request, turn, lease } => {
+            Message::Request { lock, request, attempt, lease } => {
                 let lease = lease.min(cx.timing.lock_lease);
-                self.voter.ask(cx, Request { number: request, lock, lease, turn, slot: seat }, out);
+                self.voter.on_request(cx, Request { number: request, lock, lease, attempt, slot }, out);
             }
-            Message::Relinquish { lock, request, turn } => {
-                self.voter.relinquish(cx, seat, (lock, request, turn), out);
+            Message::Relinquish { lock, request, attempt } => {
+                self.voter.on_relinquish(cx, slot, (lock, request, attempt), out);
             }
-            Message::Release { lock, request } => self.voter.release(cx, seat, lock, request, out),
-            Message::Confirm { lock, request, number } => self.voter.confirm(seat, lock, request, number, out),
+            Message::Release { lock, request } => self.voter.on_release(cx, slot, (lock, request), out),
+            Message::Confirm { lock, request, number } => self.voter.on_confirm(slot, (lock, request), number, out),
             Message::Renew { lock, request, number, lease } => {
                 let lease = lease.min(cx.timing.lock_lease);
-                self.voter.renew(cx, Request { number: request, lock, lease, turn: 0, slot: seat }, number, out);
+                self.voter.on_renew(cx, Request { number: request, lock, lease, attempt: 0, slot }, number, out);
             }
-            Message::Grant { lock, request, turn, number, waited } => {
-                self.hear_grant(cx, lock, request, Given { slot, turn, number, waited }, out);
+            Message::Grant { lock, request, attempt, number, waited } => {
+                self.on_grant(cx, lock, request, Vote { slot: from_slot, attempt, number, waited }, out);
             }
-            Message::Wait { lock, request, ahead } => self.hear_queued((lock, request), from, ahead, out),
+            Message::Wait { lock, request, ahead } => self.on_queued((lock, request), from, ahead, out),
             Message::Fail { lock, request, ahead } => {
-                let Some(asking) = self.asking(lock, request, from).filter(|asking| !asking.given.meets(from)) else {
+                let collecting = self.collecting(lock, request, from);
+                let Some(collecting) = collecting.filter(|collecting| !collecting.granted.meets(from)) else {
                     return; // overtaken by the vote itself
                 };
-                asking.failed = asking.failed.with(from);
-                self.hear_queued((lock, request), from, ahead, out);
-                self.consider(cx, lock, out);
+                collecting.failed = collecting.failed.with(from);
+                self.on_queued((lock, request), from, ahead, out);
+                self.evaluate(cx, lock, out);
             }
-            Message::Inquire { lock, request, turn } => {
-                let asking = self.asking(lock, request, from).filter(|asking| asking.is_turn(slot, turn));
-                let Some(asking) = asking else { return }; // inside, or left: the release is the answer
-                asking.inquired = asking.inquired.with(from);
-                self.consider(cx, lock, out);
+            Message::Inquire { lock, request, attempt } => {
+                let collecting = self.collecting(lock, request, from);
+                let Some(collecting) = collecting.filter(|collecting| collecting.is_current(from_slot, attempt)) else {
+                    return; // it holds or has left the lock: the release is the answer
+                };
+                collecting.inquired = collecting.inquired.with(from);
+                self.evaluate(cx, lock, out);
             }
             Message::Confirmed { lock, request, number } => {
-                let Some(asking) = self.asking(lock, request, from).filter(|asking| asking.fence.number == number)
-                else {
+                let collecting = self.collecting(lock, request, from);
+                let Some(collecting) = collecting.filter(|collecting| collecting.fence.number == number) else {
                     return; // another number
                 };
-                asking.fence.by = asking.fence.by.with(from);
+                collecting.fence.agreed = collecting.fence.agreed.with(from);
                 self.enter(cx, lock, out);
             }
-            Message::Renewed { lock, number } => self.hear_renewed(lock, number, from, out),
+            Message::Renewed { lock, number } => self.on_renewed(lock, number, from, out),
             Message::Full { lock, request } => {
-                if self.asking(lock, request, from).is_some() {
-                    self.claims.refuse(lock, request, Refusal::Full, out.out);
-                    self.leave(lock, out);
+                if self.collecting(lock, request, from).is_some() {
+                    self.client.refuse(lock, request, Refusal::Full, out.out);
+                    self.release(lock, out);
                 }
             }
         }
     }
 
-    /// Does what is due, a little at a time.
-    fn tend(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
-        if cx.now < self.pace {
+    /// Does due work, a little at a time.
+    fn run_due(&mut self, cx: &Context<'_>, out: &mut Out<'_>) {
+        if cx.now < self.send_after {
             return;
         }
-        self.voter.tend(cx, out);
+        self.voter.run_due(cx, out);
         let due = |ballot: &&Ballot| ballot.deadline().is_some_and(|at| at <= cx.now);
-        if !out.has_written()
+        if !out.has_sent()
             && let Some(lock) = self.ballots.iter().find(due).map(|ballot| ballot.lock)
         {
-            self.look_after(cx, lock, out);
-            self.pace = cx.now.after(cx.timing.retry); // a lease too short to be used must not keep the node busy
+            self.run_ballot(cx, lock, out);
+            self.send_after = cx.now.after(cx.timing.retry); // a lease too short to be used must not keep the node busy
         }
-        if out.has_written() {
-            self.pace = cx.now.after(cx.timing.retry);
+        if out.has_sent() {
+            self.send_after = cx.now.after(cx.timing.retry);
         }
     }
 }
@@ -160,60 +171,70 @@ impl Algorithm for Maekawa {
     }
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Outbox<Message, Notice>) {
-        self.voter.wake(cx);
+        self.voter.begin_step(cx);
         let due = self.deadline().is_some_and(|at| at <= cx.now);
-        // Voters count a hold out by themselves: they need not be told.
-        while let Some(lost) = self.claims.expire(cx.now, out) {
+        // Voters count the lease by themselves.
+        while let Some(lost) = self.client.expire(cx.now, out) {
             self.ballots.retain(|ballot| ballot.lock != lost.lock);
         }
-        let mut out = Post::new(cx, out);
+        let mut out = LoopbackOutbox::new(cx, out);
         match input {
             Input::Command(command) => self.command(cx, command, &mut out),
             Input::Message { from, message, .. } => {
                 if let Some(slot) = cx.roster.slot_of(from) {
-                    self.hear(cx, slot, message, &mut out);
+                    self.on_message(cx, slot, message, &mut out);
                 }
             }
-            Input::Fact(Fact::PeerDown(_)) => self.doubt(NodeSet::EMPTY),
-            Input::Fact(Fact::PeerUp(who)) => {
-                self.doubt(who);
-                self.voter.remind(who);
+            Input::Fact(Fact::PeerDown(_)) => self.on_peers_changed(NodeSet::EMPTY),
+            Input::Fact(Fact::PeerUp(set)) => {
+                self.on_peers_changed(set);
+                self.voter.on_peer_up(set);
             }
-            Input::Fact(Fact::PeerReset(who)) => {
-                self.doubt(who);
-                self.voter.reset(who);
+            Input::Fact(Fact::PeerReset(set)) => {
+                self.on_peers_changed(set);
+                self.voter.on_peer_reset(set);
             }
-            Input::Timeout if due => self.tend(cx, &mut out),
-            // It has no leader and no view; what is not due yet will be.
+            Input::Timeout if due => self.run_due(cx, &mut out),
+            // It needs no leader and no view; what is not due yet will be.
             Input::Fact(Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) | Input::Timeout => {}
         }
-        let me = cx.roster.slot_of(cx.me);
-        while let (Some(slot), Some(message)) = (me, out.next_own()) {
-            self.hear(cx, slot, message, &mut out);
-        }
+        out.deliver_loopback(cx, self, Self::on_message);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let ballots = self.ballots.iter().fold(None, |soonest, ballot| sooner(soonest, ballot.deadline()));
-        let work = sooner(ballots, self.voter.deadline()).map(|at| at.max(self.pace));
-        sooner(self.claims.deadline(), work)
+        let ballots = self.ballots.iter().fold(None, |soonest, ballot| earliest(soonest, ballot.deadline()));
+        let work = earliest(ballots, self.voter.deadline()).map(|at| at.max(self.send_after));
+        earliest(self.client.deadline(), work)
     }
 }
 
 impl Mutex for Maekawa {
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.claims.holds(lock, now)
+        self.client.holds(lock, now)
     }
 
-    fn suits(&self, group: NodeSet) -> bool {
-        self.sets.suit(group)
+    fn supports(&self, group: NodeSet) -> bool {
+        self.options.sets.is_valid_for(group)
     }
 
-    fn resume(&mut self, stamp: Stamp) {
-        self.voter.numbers.resume(stamp);
+    fn resume(&mut self, floor: LamportTime) {
+        self.voter.numbers.resume(floor);
     }
 
-    fn floor(&self) -> Stamp {
+    fn floor(&self) -> LamportTime {
         self.voter.numbers.floor()
+    }
+}
+
+impl Configurable for Maekawa {
+    const OPTIONS: OptionKeys = &[("sets", VotingSets::NAMES)];
+
+    fn from_options(words: &str) -> Option<Self> {
+        let mut options = Options::default();
+        set_all(words, |key, value| {
+            options.sets = VotingSets::by_name(value).filter(|_| key == "sets")?;
+            Some(())
+        })?;
+        Some(Self::new(options))
     }
 }

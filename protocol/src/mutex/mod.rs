@@ -1,55 +1,68 @@
-//! Mutual exclusion: who may touch a shared thing.
+//! Mutual exclusion: which node may use a shared resource.
 //!
-//! Every lock keeps one contract, whatever algorithm is behind it. An application asks by [`Command`] for a lock by
-//! name, for a time, and is told by [`Notice`]. A grant has an end, because a holder may crash; and it has a [`Fence`],
-//! because a holder may sleep through that end and go on as if nothing had happened. No algorithm can prevent that: the
-//! shared thing itself must refuse whoever comes with an older fence than it has seen ([`FencedResource`]). Without
-//! fences a lock saves work; with them it keeps data safe.
+//! Every lock keeps one contract. The application requests a lock by name and for a time with a [`Command`] and gets
+//! its answers as [`Notice`]s. A grant is a lease, because a holder may crash; and it carries a [`Fence`], because a
+//! holder may sleep past the end of its lease and go on as if nothing had happened. No algorithm prevents that: the
+//! shared resource must refuse every fence older than the highest it has seen ([`FencedResource`]). Without fences a
+//! lock saves work; with them it keeps data safe.
 //!
-//! [`NoMutex`] is a node without any lock.
+//! [`NoMutex`] is a node without locks.
 
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
-use crate::clock::Stamp;
-use crate::group::NodeSet;
-use crate::time::{Instant, Span};
-use crate::wire::{self, Silence};
+use crate::base::ids::NodeSet;
+use crate::base::lamport::LamportTime;
+use crate::base::time::{Duration, Instant};
+use crate::wire::{self, NoMessage};
+use serde::{Deserialize, Serialize};
 
-mod any;
+/// Makes a lock's message of a message that several locks share.
+macro_rules! impl_from {
+    ($shared:ident as $variant:ident) => {
+        impl From<$shared> for Message {
+            fn from(message: $shared) -> Self {
+                Self::$variant(message)
+            }
+        }
+    };
+}
+
 pub mod central;
-pub mod claims;
-pub mod consent;
-pub mod docket;
+pub mod client;
 mod fence;
-pub mod keeper;
+mod fence_numbers;
 pub mod lamport;
+mod loopback;
 pub mod maekawa;
-mod numbers;
-mod post;
+pub mod permission;
 pub mod raymond;
+mod renewal_votes;
 pub mod ricart_agrawala;
+pub mod suzuki_kasami;
+#[cfg(test)]
+mod test_support;
+pub mod token;
 pub mod token_ring;
 pub mod voting;
 
-pub use any::{AnyMessage, AnyMutex};
 pub use central::Central;
-pub use claims::{Claims, LOCKS_MAX};
+pub use client::{LOCKS_MAX, LockClient};
 pub use fence::{Fence, FencedResource, Outdated};
 pub use lamport::Lamport;
 pub use maekawa::Maekawa;
 pub use raymond::Raymond;
 pub use ricart_agrawala::RicartAgrawala;
-use serde::{Deserialize, Serialize};
+pub use suzuki_kasami::SuzukiKasami;
 pub use token_ring::TokenRing;
 pub use voting::Voting;
 
-/// A lock's name, as it travels.
+/// The identifier of a lock on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LockId(u32);
 
 impl LockId {
-    /// The lock called `name`. Names are hashed (FNV-1a): of a thousand names two share a lock with a chance of one in
-    /// ten thousand, which costs waiting, never safety.
+    /// Returns the identifier of the lock called `name`: its FNV-1a hash. Among a thousand names, two collide with a
+    /// probability of one in ten thousand, which costs waiting, never safety.
     #[must_use]
     pub const fn from_name(name: &str) -> Self {
         let mut hash = 0x811C_9DC5_u32;
@@ -63,68 +76,49 @@ impl LockId {
         Self(hash)
     }
 
-    /// The lock of this number.
+    /// Makes an identifier of its number.
     #[must_use]
     pub const fn from_number(number: u32) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns the identifier as a number.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0
     }
 }
 
-/// What the application asks of a lock.
+/// A command of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[expect(missing_docs, reason = "the fields are the lock and the length of the lease")]
 pub enum Command {
-    /// Grant me the lock, however long it takes, for `lease`: counted by the holder from the latest moment at which it
-    /// surely was not granted yet, so that a slow grant is a short one.
-    Acquire {
-        /// Which.
-        lock: LockId,
-        /// For how long; at most [`crate::Timing::lock_lease`].
-        lease: Span,
-    },
-    /// Grant me the lock now, or refuse.
-    Try {
-        /// Which.
-        lock: LockId,
-        /// For how long.
-        lease: Span,
-    },
-    /// Let me keep the lock for `lease` from now.
-    Renew {
-        /// Which.
-        lock: LockId,
-        /// For how long.
-        lease: Span,
-    },
-    /// I need the lock no more.
-    Release {
-        /// Which.
-        lock: LockId,
-    },
-    /// I do not want the lock any more that I asked for.
-    Cancel {
-        /// Which.
-        lock: LockId,
-    },
+    /// Requests the lock and waits for it. `lease` is at most [`crate::Timing::lock_lease`]; the holder counts it from
+    /// the latest moment at which the lock surely was not granted yet, so a slow grant is a short one.
+    Acquire { lock: LockId, lease: Duration },
+    /// Requests the lock, to be granted now or refused.
+    Try { lock: LockId, lease: Duration },
+    /// Requests to keep the lock for `lease` from now.
+    Renew { lock: LockId, lease: Duration },
+    /// Gives the lock back.
+    Release { lock: LockId },
+    /// Withdraws a request that waits.
+    Cancel { lock: LockId },
 }
 
 impl Command {
-    /// Whether it asks for something that others must be written to about; giving up what one has, never has to wait.
+    /// Returns whether the command needs messages to other nodes before it is answered; giving up a lock or a request
+    /// never has to wait for room.
     #[must_use]
-    pub const fn asks(&self) -> bool {
+    pub const fn is_request(&self) -> bool {
         match self {
             Self::Acquire { .. } | Self::Try { .. } | Self::Renew { .. } => true,
             Self::Release { .. } | Self::Cancel { .. } => false,
         }
     }
 
-    /// Which lock it is about.
+    /// Returns the lock the command is about.
     #[must_use]
     pub const fn lock(&self) -> LockId {
         match *self {
@@ -137,76 +131,49 @@ impl Command {
     }
 }
 
-/// What the application is told by a lock.
+/// A notice to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[expect(missing_docs, reason = "the sentence of each notice names its fields")]
 pub enum Notice {
-    /// This node holds the lock until then, by its own clock.
-    Acquired {
-        /// Which.
-        lock: LockId,
-        /// What to show the shared thing.
-        fence: Fence,
-        /// Until when.
-        until: Instant,
-    },
-    /// Asked for and not granted yet: others come first. Whoever is told so has been heard; silence means failure.
-    Waiting {
-        /// Which.
-        lock: LockId,
-        /// How many come first, as far as is known.
-        ahead: u8,
-    },
-    /// Not granted, and not waited for.
-    Refused {
-        /// Which.
-        lock: LockId,
-        /// Why.
-        why: Refusal,
-    },
-    /// The lock will be lost soon: renew it or finish.
-    Expiring {
-        /// Which.
-        lock: LockId,
-        /// When.
-        until: Instant,
-    },
-    /// The lock is lost: whatever was not finished must not be.
-    Lost {
-        /// Which.
-        lock: LockId,
-    },
-    /// The lock was given back.
-    Released {
-        /// Which.
-        lock: LockId,
-    },
+    /// This node holds the lock until `until`, by its own clock. Every use of the shared resource carries `fence`.
+    Acquired { lock: LockId, fence: Fence, until: Instant },
+    /// The request waits; `ahead` requests come first, as far as is known. It was received: silence means failure.
+    Waiting { lock: LockId, ahead: u8 },
+    /// The command was refused.
+    Refused { lock: LockId, reason: Refusal },
+    /// The lease ends soon: renew it, or finish before `until`.
+    Expiring { lock: LockId, until: Instant },
+    /// The lock is lost: unfinished work must not be finished.
+    Lost { lock: LockId },
+    /// The lock was released.
+    Released { lock: LockId },
 }
 
-/// Why a command was refused.
+/// The reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Refusal {
-    /// This node has asked for it already, or holds it: a lock is not entered twice.
+    /// This node has requested the lock already, or holds it: locks are not reentrant.
     Reentry,
-    /// Somebody else holds it, and it was only tried.
+    /// Another node holds the lock, and the command was [`Command::Try`].
     Busy,
-    /// There is no room for another lock, or in somebody's queue.
+    /// A table is full: this node's locks, or a peer's queue.
     Full,
-    /// This node does not hold it, or has not asked for it.
+    /// This node does not hold the lock, or has not requested it.
     NotHeld,
-    /// The lease is zero, or longer than any may be.
+    /// The lease is zero, or longer than [`crate::Timing::lock_lease`].
     Lease,
-    /// The application took it back.
+    /// The application cancelled the request.
     Cancelled,
-    /// This node does not count at present: it has just started, or was left out of the view.
+    /// This node is not in the view: it has just started, or was removed.
     Outside,
     /// This node has no locks.
     NoLocks,
 }
 
 impl Refusal {
-    /// Every reason there is.
+    /// All reasons.
     pub const ALL: [Self; 8] = [
         Self::Reentry,
         Self::Busy,
@@ -218,63 +185,65 @@ impl Refusal {
         Self::NoLocks,
     ];
 
-    /// It in a few words, for people.
+    /// Returns the reason as a clause for people.
     #[must_use]
-    pub const fn words(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
-            Self::Reentry => "it was asked for already",
-            Self::Busy => "somebody else holds it",
-            Self::Full => "there is no room for another",
+            Self::Reentry => "it was already requested",
+            Self::Busy => "another node holds it",
+            Self::Full => "there is no room",
             Self::NotHeld => "it is not held",
-            Self::Lease => "no lease is that long, or that short",
-            Self::Cancelled => "it is not wanted any more",
-            Self::Outside => "this node does not count at present",
+            Self::Lease => "the lease is out of range",
+            Self::Cancelled => "the request was cancelled",
+            Self::Outside => "this node is not in the view",
             Self::NoLocks => "this node has no locks",
         }
     }
 }
 
-/// An algorithm that locks.
-pub trait Mutex: Algorithm<Message: wire::Message, Command = Command, Notice = Notice> {
-    /// The fence under which this node holds `lock` at `now`: to be asked before every use of the shared thing.
+/// A mutual exclusion algorithm.
+pub trait Mutex: Algorithm<Message: wire::Payload, Command = Command, Notice = Notice> {
+    /// Whether the node has a lock.
+    const PRESENT: bool = true;
+
+    /// Returns the fence under which this node holds `lock` at `now`: to be called before every use of the resource.
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence>;
 
-    /// Whether it can work in a group of these: asked when the group is built.
-    fn suits(&self, _group: NodeSet) -> bool {
+    /// Returns whether the algorithm works in `group`: called when the group is built.
+    fn supports(&self, _group: NodeSet) -> bool {
         true
     }
 
-    /// Goes on after a reboot: nothing above `stamp` was agreed to before it. Nothing to do where fences come from terms.
-    fn resume(&mut self, _stamp: Stamp) {}
+    /// Resumes after a reboot before which nothing above `floor` was agreed to. A lock whose fences carry terms ignores
+    /// it.
+    fn resume(&mut self, _floor: LamportTime) {}
 
-    /// The highest number this lock has agreed to: a reboot must not fall behind it.
-    fn floor(&self) -> Stamp {
-        Stamp(0)
+    /// Returns the highest number this lock has agreed to: a reboot must not fall behind it.
+    fn floor(&self) -> LamportTime {
+        LamportTime(0)
     }
 }
 
-/// No lock at all.
+/// A node without locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoMutex;
 
 impl Algorithm for NoMutex {
-    type Message = Silence;
+    type Message = NoMessage;
     type Command = Command;
     type Notice = Notice;
-
-    const GROUP: bool = false;
 
     fn scope(&self) -> Scope {
         Scope::Nobody
     }
 
-    fn handle(&mut self, _: &Context<'_>, input: Input<Silence, Command>, out: &mut Outbox<Silence, Notice>) {
+    fn handle(&mut self, _: &Context<'_>, input: Input<NoMessage, Command>, out: &mut Outbox<NoMessage, Notice>) {
         match input {
             Input::Command(command) => {
-                out.notify(Notice::Refused { lock: command.lock(), why: Refusal::NoLocks });
+                out.notify(Notice::Refused { lock: command.lock(), reason: Refusal::NoLocks });
             }
             Input::Message { message, .. } => match message {},
-            Input::Fact(_) | Input::Timeout => {} // nothing waits for either
+            Input::Fact(_) | Input::Timeout => {} // there is no state
         }
     }
 
@@ -283,7 +252,11 @@ impl Algorithm for NoMutex {
     }
 }
 
+impl crate::base::options::Configurable for NoMutex {}
+
 impl Mutex for NoMutex {
+    const PRESENT: bool = false;
+
     fn holds(&self, _: LockId, _: Instant) -> Option<Fence> {
         None
     }
@@ -294,11 +267,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn m3_locks_are_told_apart_by_their_names() {
+    fn m3_locks_differ_by_their_names() {
         let names = ["printer", "table:students", "", "a", "b"].map(LockId::from_name);
-        for (place, name) in names.iter().enumerate() {
-            assert_eq!(names.iter().position(|other| other == name), Some(place));
+        for (index, name) in names.iter().enumerate() {
+            assert_eq!(names.iter().position(|other| other == name), Some(index));
         }
-        assert_eq!(LockId::from_name("a"), LockId(0xE40C_292C), "the hash is FNV-1a, and travels");
+        assert_eq!(LockId::from_name("a"), LockId(0xE40C_292C), "the hash is FNV-1a, part of the wire format");
     }
 }

@@ -1,57 +1,62 @@
 //! The tree lock of Raymond: requests go up a tree towards the token, and the token comes down the same way.
 //!
-//! Every member knows one thing: which of its neighbours in the tree is on the way to the token. Whoever wants to enter
-//! asks that neighbour, which asks its own in turn, once for all that wait at it. Whoever has the token and is outside
-//! passes it to the first that waits, and from then on the token is that way.
+//! Every member knows one thing: which of its neighbours in the tree is on the way to the token. A member that wants to
+//! enter asks that neighbour, which asks its own in turn, once for all requests in its queue. A member that has the
+//! token and does not hold the lock passes it to the first in its queue, and from then on the token is in that
+//! direction.
 //!
-//! The tree is the one that the beats of the leader leave behind, whatever the election: a member's parent is the neighbour
-//! it hears them from first. So in a network of many hops every letter is for a neighbour, and where everybody hears
-//! everybody the tree is a star.
+//! The tree is the one that the leader's heartbeats build, with any election: a member's parent is the neighbour from
+//! which they arrive first. So in a multi-hop network every message is for a neighbour, and where all are neighbours
+//! the tree is a star.
 //!
 //! # Paper
 //! K. Raymond: A Tree-Based Algorithm for Distributed Mutual Exclusion, ACM TOCS 7(1), 1989.
 //!
 //! # Assumes
-//! A leader, best in [`crate::mandate::Mode::Quorum`]: see [`super::keeper`], which makes lost tokens anew.
+//! A leader, best in [`Mode::Quorum`](crate::base::quorum::Mode::Quorum): it issues lost tokens again, see
+//! [`super::token`].
 //!
 //! # Messages
-//! [`Message::Request`] towards the token, [`Message::Privilege`] back; [`Message::Void`] and [`Message::Full`] to requests
-//! that cannot be met; calls and warrants as in [`super::keeper`].
+//! [`Message::Request`] towards the token, [`Message::Privilege`] back; [`Message::Void`] and [`Message::Full`] to
+//! requests that cannot be met; requests to the issuer and leases as in [`super::token`].
 //!
 //! # Cost
-//! An entry: 2 d letters, where d is the way to the token in the tree, none to leave; on average O(log n). Where many wait,
-//! about 4. A call and a warrant besides, if the token was not with the leader for longer than a warrant is good for.
+//! An entry: 2 d messages, where d is the distance to the token in the tree, none to leave; on average O(log n). Where
+//! many wait, about 4. A request and a lease besides, if the token was away from the leader for longer than a lease
+//! lasts.
 //!
 //! # Departures
-//! - A token is good for the generation the leader made it in. A new one begins at the leader, with the tree of that
-//!   moment: that mends the tree when a member is gone, and the paper's recovery by asking all neighbours is not needed.
-//! - Parents are heard of at different moments, so they may point in a circle, and who thought that somebody was gone has
-//!   forgotten its request. So whoever waits long asks again: the leader itself, if the token has never been here.
-//! - A request that follows a token it was passed with travels in the same letter.
-//! - A token takes its warrant along: how long the request had waited tells the receiver what is left of it.
+//! - A token is valid in the epoch the leader issued it in. A new one starts at the leader, with the tree of that
+//!   moment: that repairs the tree when a member is gone, and the paper's recovery by asking all neighbours is not
+//!   needed.
+//! - Parents change at different moments, so they may point in a circle, and a member that suspected another has
+//!   removed its request. So a member that waits long repeats its request: to the leader, if the token has never been
+//!   here.
+//! - A request for the return of a token travels in the message that passes it.
+//! - A token takes its lease along: how long the request had waited tells the receiver what is left of it.
 
-use super::claims::{Claim, Phase, Task};
-use super::keeper::{Generation, Keeper, Need};
-use super::{Claims, Command, Fence, LOCKS_MAX, LockId, Mutex, Notice, Refusal};
-use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
-use crate::config::usable;
-use crate::group::{NodeId, NodeSet};
-use crate::time::{Instant, sooner};
-use branch::{Asked, Branch, Waiter};
+use super::client::{LockRequest, Phase};
+use super::token::{Epoch, Need, TokenLock, TokenManager, impl_algorithm};
+use super::{Fence, LOCKS_MAX, LockClient, LockId, Mutex, Notice, Refusal};
+use crate::algorithm::{Context, Fact, Outbox};
+use crate::base::config::lease_at_holder;
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::options::Configurable;
+use crate::base::time::Instant;
+use branch::{Branch, OpenRequest, QUEUE_MAX, Waiter};
 use heapless::Vec;
 
 mod branch;
 mod message;
 
-pub use branch::QUEUE_MAX;
 pub use message::{Message, Privilege};
 
-/// The tree lock of one member.
+/// The tree lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Raymond {
-    claims: Claims,
-    keeper: Keeper,
-    /// The neighbour the leader's beats come from.
+    client: LockClient,
+    manager: TokenManager,
+    /// The neighbour from which the leader's heartbeats arrive.
     parent: Option<NodeId>,
     branches: Vec<Branch, LOCKS_MAX>,
 }
@@ -59,189 +64,126 @@ pub struct Raymond {
 type Out = Outbox<Message, Notice>;
 
 impl Raymond {
-    /// A member that has seen no token.
+    /// Makes a member that has seen no token.
     #[must_use]
     pub const fn new() -> Self {
-        Self { claims: Claims::new(), keeper: Keeper::new(), parent: None, branches: Vec::new() }
+        Self { client: LockClient::new(), manager: TokenManager::new(), parent: None, branches: Vec::new() }
     }
 
     fn branch(&mut self, lock: LockId) -> Option<&mut Branch> {
         self.branches.iter_mut().find(|branch| branch.lock == lock)
     }
 
-    /// The branch of `lock`, as new as what is known of its token; `None` where there is no room for it.
-    fn grow(&mut self, cx: &Context<'_>, lock: LockId) -> Option<&mut Branch> {
-        let leads = self.keeper.leads();
+    /// Returns the branch of `lock`, updated to the epoch of its token, or inserted if there is room.
+    fn update_branch(&mut self, cx: &Context<'_>, lock: LockId) -> Option<&mut Branch> {
+        let is_issuer = self.manager.is_issuer();
         let parent = self.parent.map_or(NodeSet::EMPTY, |parent| cx.roster.set_of(parent)).and(cx.up);
-        let place = self.keeper.open(cx, lock, &self.claims)?;
-        let (generation, via, recalled) = (place.token.generation, place.via, place.is_recalled());
+        let local = self.manager.get_or_insert(cx, lock, &self.client)?;
+        let (epoch, via, follows_recall) = (local.token.epoch, local.via, local.follows_recall());
         let me = cx.roster.set_of(cx.me);
         let toward = match parent.and(via) {
-            _ if leads => NodeSet::EMPTY,
-            parent if parent.is_empty() => place.root.without(me),
+            _ if is_issuer => NodeSet::EMPTY,
+            parent if parent.is_empty() => local.issuer.without(me),
             parent => parent,
         };
         if self.branch(lock).is_none() {
-            let known = self.keeper.locks();
+            let known = self.manager.locks();
             self.branches.retain(|branch| known.contains(&branch.lock));
-            self.branches.push(Branch::new(lock, generation, toward)).ok()?;
+            self.branches.push(Branch::new(lock, epoch, toward)).ok()?;
         }
         let branch = self.branch(lock)?;
-        let first = branch.generation == Generation::before(generation.term) && !recalled;
-        if branch.generation != generation && !first {
-            branch.reset(generation, toward, me);
+        let first = branch.epoch == Epoch::before(epoch.term) && !follows_recall;
+        if branch.epoch != epoch && !first {
+            branch.reset(epoch, toward, me);
         }
-        branch.generation = generation;
+        branch.epoch = epoch;
         if branch.toward.is_empty() {
             branch.toward = toward;
         }
         Some(branch)
     }
 
-    fn obey(&mut self, cx: &Context<'_>, command: Command, out: &mut Out) {
-        match self.claims.command(cx, command, out) {
-            Some(Task::Ask(claim)) => {
-                if self.grow(cx, claim.lock).is_none() {
-                    self.claims.refuse(claim.lock, claim.request, Refusal::Full, out);
-                }
-            }
-            Some(Task::Renew(claim, renewal)) => {
-                self.keeper.call(cx, &self.claims, claim.lock, Need::Keep, out);
-                self.keeper.renew_own(cx, claim.lock, renewal, &mut self.claims, out);
-            }
-            Some(Task::Release(claim)) => self.keeper.clear(cx, claim.lock, false, out),
-            Some(Task::Cancel(_)) | None => {} // the token will find nobody here who wants it
-        }
-    }
-
-    fn hear_request(&mut self, cx: &Context<'_>, from: NodeSet, request: (LockId, u32, Generation), out: &mut Out) {
-        let (lock, number, theirs) = request;
-        let Some(place) = self.keeper.open(cx, lock, &self.claims) else {
+    fn on_request(&mut self, cx: &Context<'_>, from: NodeSet, request: (LockId, u32, Epoch), out: &mut Out) {
+        let (lock, number, known) = request;
+        let Some(local) = self.manager.get_or_insert(cx, lock, &self.client) else {
             out.send(from, Message::Full { lock });
             return;
         };
-        let generation = place.token.generation;
-        if theirs < generation && theirs != Generation::before(generation.term) {
-            out.send(from, Message::Void { lock, generation });
+        let epoch = local.token.epoch;
+        if known < epoch && known != Epoch::before(epoch.term) {
+            out.send(from, Message::Void { lock, epoch });
             return;
         }
-        place.void(cx, theirs);
-        let waiter = Waiter { who: from, number, since: cx.now };
-        if !self.grow(cx, lock).is_some_and(|branch| branch.enqueue(waiter)) {
+        local.raise_epoch(known, cx.now);
+        let waiter = Waiter { node: from, number, since: cx.now };
+        if !self.update_branch(cx, lock).is_some_and(|branch| branch.enqueue(waiter)) {
             out.send(from, Message::Full { lock });
         }
-        self.ask_again(cx, lock); // perhaps it asks again because nobody here did
+        self.retry_request(cx, lock); // it may be repeated because this member's own was lost
     }
 
-    /// Asks again if that was long ago: whoever was asked may have forgotten it, and parents may point in a circle. A
-    /// member the token has been to knows the way to it; any other asks the leader, where it began.
-    fn ask_again(&mut self, cx: &Context<'_>, lock: LockId) {
+    /// Repeats an old request: it may be lost, and parents may point in a circle. A member that has had the token knows
+    /// the way to it; any other asks the leader, where it started.
+    fn retry_request(&mut self, cx: &Context<'_>, lock: LockId) {
         let me = cx.roster.set_of(cx.me);
-        let Some((root, strange)) = self.keeper.get(lock).map(|place| (place.root.without(me), place.is_strange()))
+        let Some((issuer, unseen)) = self.manager.get(lock).map(|local| (local.issuer.without(me), local.is_unseen()))
         else {
             return;
         };
         let Some(branch) = self.branch(lock) else { return };
-        let long = |asked: &mut Asked| asked.at.after(cx.timing.lock_lease.share(1, 2)) <= cx.now;
-        if branch.asked.take_if(long).is_some() && strange && !root.is_empty() {
-            branch.toward = root;
+        let old = |request: &mut OpenRequest| request.sent_at.after(cx.timing.lock_lease.mul_ratio(1, 2)) <= cx.now;
+        if branch.open_request.take_if(old).is_some() && unseen && !issuer.is_empty() {
+            branch.toward = issuer;
         }
     }
 
-    fn hear_privilege(&mut self, cx: &Context<'_>, from: NodeSet, privilege: Privilege, out: &mut Out) {
-        let Privilege { lock, token, number, waited, left, back } = privilege;
-        if self.keeper.open(cx, lock, &self.claims).is_none()
-            || !self.keeper.receive(cx, lock, token, &self.claims, out)
+    fn on_privilege(&mut self, cx: &Context<'_>, from: NodeSet, privilege: Privilege, out: &mut Out) {
+        let Privilege { lock, token, number, waited, lease_left, return_request } = privilege;
+        if self.manager.get_or_insert(cx, lock, &self.client).is_none()
+            || !self.manager.accept(cx, lock, token, &self.client, out)
         {
             return;
         }
-        let Some(branch) = self.grow(cx, lock) else { return };
-        let asked = branch.asked.take().filter(|asked| asked.number == number && asked.whom == from);
+        let Some(branch) = self.update_branch(cx, lock) else { return };
+        let request = branch.open_request.take().filter(|request| request.number == number && request.to == from);
         branch.toward = NodeSet::EMPTY;
-        if let Some(number) = back {
-            branch.enqueue(Waiter { who: from, number, since: cx.now });
+        if let Some(number) = return_request {
+            branch.enqueue(Waiter { node: from, number, since: cx.now });
         }
-        if let (Some(asked), Some(place)) = (asked, self.keeper.get(lock)) {
-            place.inherit(asked.at.after(usable(waited)).after(usable(left)));
+        if let (Some(request), Some(local)) = (request, self.manager.get(lock)) {
+            local.inherit_lease(request.sent_at.after(lease_at_holder(waited)).after(lease_at_holder(lease_left)));
         }
     }
 
-    /// Whoever was asked has no room: nobody who waits here is met.
-    fn hear_full(&mut self, cx: &Context<'_>, from: NodeSet, lock: LockId, out: &mut Out) {
+    /// Takes the refusal of a request: refuses all that wait here.
+    fn on_full(&mut self, cx: &Context<'_>, from: NodeSet, lock: LockId, out: &mut Out) {
         let me = cx.roster.set_of(cx.me);
         let Some(branch) = self.branch(lock) else { return };
-        if branch.asked.take_if(|asked| asked.whom == from).is_none() {
+        if branch.open_request.take_if(|request| request.to == from).is_none() {
             return;
         }
         let waiters = branch.waiters();
-        branch.forget(waiters);
+        branch.remove(waiters);
         out.send(waiters.without(me), Message::Full { lock });
-        if let Some(&Claim { request, .. }) = self.claims.get(lock) {
-            self.claims.refuse(lock, request, Refusal::Full, out);
+        if let Some(&LockRequest { number, .. }) = self.client.get(lock) {
+            self.client.refuse(lock, number, Refusal::Full, out);
         }
     }
 
-    fn learn(&mut self, cx: &Context<'_>, fact: Fact) {
-        self.keeper.learn(cx, fact);
-        match fact {
-            Fact::Parent(parent) => self.parent = Some(parent),
-            Fact::PeerDown(set) | Fact::PeerReset(set) => {
-                for branch in &mut self.branches {
-                    branch.forget(set); // they ask again
-                    if branch.asked.take_if(|asked| asked.whom.meets(set)).is_some()
-                        && let Some(place) = self.keeper.get(branch.lock)
-                    {
-                        place.go_astray(cx);
-                    }
-                }
-            }
-            Fact::PeerUp(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader => {} // the keeper's
-        }
-    }
-
-    /// Does with a lock what is to be done.
-    fn settle(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
-        let me = cx.roster.set_of(cx.me);
-        if self.grow(cx, lock).is_none() {
-            return;
-        }
-        if let Some(calls) = self.keeper.calls(lock) {
-            *calls = NodeSet::EMPTY; // they ask besides
-        }
-        let waits = self.claims.get(lock).is_some_and(|claim| matches!(claim.phase, Phase::Waiting { .. }));
-        if let Some(branch) = self.branch(lock).filter(|branch| waits && !branch.waiters().meets(me)) {
-            branch.enqueue(Waiter { who: me, number: 0, since: cx.now });
-        }
-        let mut steps = 0..=QUEUE_MAX;
-        while steps.next().is_some() && self.serve(cx, lock, me, out) {}
-        self.ask(cx, lock, out);
-        let ahead = self.branch(lock).map_or(0, |branch| branch.ahead(me));
-        let idle = self.branch(lock).is_none_or(|branch| branch.is_idle());
-        if let Some(place) = self.keeper.get(lock) {
-            place.busy = !idle;
-            if let Some(&Claim { request, phase: Phase::Waiting { trying, .. }, .. }) = self.claims.get(lock) {
-                place.wait(cx);
-                if !trying && ahead > 0 {
-                    self.claims.wait(lock, request, u8::try_from(ahead).unwrap_or(u8::MAX), out);
-                }
-            }
-        }
-    }
-
-    /// Gives the token that is here to the first that waits. Whether there may be another to give it to.
-    fn serve(&mut self, cx: &Context<'_>, lock: LockId, me: NodeSet, out: &mut Out) -> bool {
-        let inside = self.claims.get(lock).is_some_and(|claim| matches!(claim.phase, Phase::Held { .. }));
-        let here = self.keeper.get(lock).is_some_and(|place| place.here);
-        let Some(&head) = self.branch(lock).and_then(|branch| branch.head()).filter(|_| here && !inside) else {
+    /// Gives a token that is here to the head of the queue. Returns whether the next may be served.
+    fn serve_head(&mut self, cx: &Context<'_>, lock: LockId, me: NodeSet, out: &mut Out) -> bool {
+        let holds = self.client.get(lock).is_some_and(|request| !request.is_waiting());
+        let here = self.manager.is_here(lock);
+        let Some(&head) = self.branch(lock).and_then(|branch| branch.head()).filter(|_| here && !holds) else {
             return false;
         };
-        let wanted = self.claims.get(lock).copied().filter(|_| head.who == me);
-        if let Some(claim) = wanted {
-            return self.enter(cx, &claim, out);
+        let own = self.client.get(lock).copied().filter(|_| head.node == me);
+        if let Some(request) = own {
+            return self.enter(cx, &request, out);
         }
-        if head.who == me || !cx.up.meets(head.who) {
+        if head.node == me || !cx.up.meets(head.node) {
             if let Some(branch) = self.branch(lock) {
-                branch.dequeue(); // it wants nothing any more, or asks again
+                branch.dequeue(); // it was cancelled, or will be repeated
             }
             return true;
         }
@@ -249,114 +191,146 @@ impl Raymond {
         false
     }
 
-    /// Enters, or calls for leave to. Whether it entered.
-    fn enter(&mut self, cx: &Context<'_>, claim: &Claim, out: &mut Out) -> bool {
-        let lock = claim.lock;
-        if self.keeper.get(lock).is_some_and(|place| !place.may_enter(cx, claim) && !place.calls()) {
-            self.keeper.call(cx, &self.claims, lock, Need::Enter, out);
+    /// Enters, or requests a lease. Returns whether it entered.
+    fn enter(&mut self, cx: &Context<'_>, request: &LockRequest, out: &mut Out) -> bool {
+        let lock = request.lock;
+        if self.manager.get(lock).is_some_and(|local| !local.may_enter(cx, request) && !local.is_pending()) {
+            self.manager.request(cx, &self.client, lock, Need::Enter, out);
         }
-        let Some(place) = self.keeper.get(lock).filter(|place| place.may_enter(cx, claim)) else { return false };
-        let granted = place.enter(cx, claim);
+        let Some(local) = self.manager.get(lock).filter(|local| local.may_enter(cx, request)) else { return false };
+        let granted = local.enter(cx, request);
         if let Some(branch) = self.branch(lock) {
             branch.dequeue();
         }
-        self.claims.grant(cx, granted, out)
+        self.client.grant(cx, granted, out)
     }
 
-    /// Passes the token on to the first that waits, and asks for it back for the others.
+    /// Passes the token on to the head of the queue, and requests it back for the others.
     fn pass(&mut self, cx: &Context<'_>, lock: LockId, head: Waiter, out: &mut Out) {
-        if self.keeper.leads() {
-            self.keeper.call(cx, &self.claims, lock, Need::Enter, out); // it goes with a fresh warrant
+        if self.manager.is_issuer() {
+            self.manager.request(cx, &self.client, lock, Need::Enter, out); // it goes with a fresh lease
         }
-        let Some(place) = self.keeper.get(lock) else { return };
-        let left = place.left(cx.now);
-        let token = place.pass(head.who);
+        let Some(local) = self.manager.get(lock) else { return };
+        let lease_left = local.lease_left(cx.now);
+        let token = local.pass(head.node);
         let Some(branch) = self.branch(lock) else { return };
         branch.dequeue();
-        (branch.toward, branch.asked) = (head.who, None);
-        let number = number(cx);
-        let back = (!branch.is_idle()).then_some(number);
-        branch.asked = back.map(|number| Asked { whom: head.who, number, at: cx.now });
-        let waited = cx.now.since(head.since);
-        out.send(head.who, Message::Privilege(Privilege { lock, token, number: head.number, waited, left, back }));
+        branch.toward = head.node;
+        let return_request = (!branch.is_idle()).then(|| request_number(cx));
+        branch.open_request = return_request.map(|number| OpenRequest { to: head.node, number, sent_at: cx.now });
+        let (number, waited) = (head.number, cx.now.since(head.since));
+        let privilege = Privilege { lock, token, number, waited, lease_left, return_request };
+        out.send(head.node, Message::Privilege(privilege));
     }
 
-    /// Asks for the token, if somebody waits for it here and it was not asked for yet.
-    fn ask(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
-        let Some((here, token)) = self.keeper.get(lock).map(|place| (place.here, place.token)) else { return };
+    /// Requests the token for those that wait here, unless a request is open.
+    fn request_token(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
+        let Some((here, epoch)) = self.manager.get(lock).map(|local| (local.is_here(), local.token.epoch)) else {
+            return;
+        };
         let Some(branch) = self.branch(lock) else { return };
-        if here || branch.is_idle() || branch.asked.is_some() {
+        if here || branch.is_idle() || branch.open_request.is_some() {
             return;
         }
-        let (whom, number) = (branch.toward, number(cx));
-        if whom.is_empty() {
-            self.keeper.demand(cx, lock); // nobody has it yet: a leader makes it
-        } else if cx.up.meets(whom) {
-            branch.asked = Some(Asked { whom, number, at: cx.now });
-            out.send(whom, Message::Request { lock, number, generation: token.generation });
+        let (to, number) = (branch.toward, request_number(cx));
+        if to.is_empty() {
+            self.manager.ensure_issued(cx, lock);
+        } else if cx.up.meets(to) {
+            branch.open_request = Some(OpenRequest { to, number, sent_at: cx.now });
+            out.send(to, Message::Request { lock, number, epoch });
         }
     }
 }
 
-/// A number no other request of late has.
-fn number(cx: &Context<'_>) -> u32 {
-    u32::try_from(cx.stamp.0 & u64::from(u32::MAX)).unwrap_or(0)
-}
-
-impl Algorithm for Raymond {
+impl TokenLock for Raymond {
     type Message = Message;
-    type Command = Command;
-    type Notice = Notice;
 
-    fn scope(&self) -> Scope {
-        Scope::Group
+    fn parts(&mut self) -> (&mut TokenManager, &mut LockClient) {
+        (&mut self.manager, &mut self.client)
     }
 
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        // One a step: what it leaves to say takes room. The next one is due at once.
-        if let Some(ended) = self.claims.expire(cx.now, out) {
-            self.keeper.clear(cx, ended.lock, false, out);
-        }
-        match input {
-            Input::Message { from, message, .. } => {
-                let sender = cx.roster.set_of(from);
-                match message {
-                    Message::Request { lock, number, generation } => {
-                        self.hear_request(cx, sender, (lock, number, generation), out);
-                    }
-                    Message::Privilege(privilege) => self.hear_privilege(cx, sender, privilege, out),
-                    Message::Void { lock, generation } => {
-                        if let Some(place) = self.keeper.get(lock) {
-                            place.void(cx, generation);
-                        }
-                    }
-                    Message::Full { lock } => self.hear_full(cx, sender, lock, out),
-                    Message::Keeper(word) => self.keeper.hear(cx, from, word, &mut self.claims, out),
+    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
+        let sender = cx.roster.set_of(from);
+        match message {
+            Message::Request { lock, number, epoch } => self.on_request(cx, sender, (lock, number, epoch), out),
+            Message::Privilege(privilege) => self.on_privilege(cx, sender, privilege, out),
+            Message::Void { lock, epoch } => {
+                if let Some(local) = self.manager.get(lock) {
+                    local.raise_epoch(epoch, cx.now);
                 }
             }
-            Input::Command(command) => self.obey(cx, command, out),
-            Input::Fact(fact) => self.learn(cx, fact),
-            Input::Timeout => {} // what is due is done below
-        }
-        if let Some(lock) = self.keeper.tend(cx, &self.claims, out) {
-            self.keeper.call(cx, &self.claims, lock, Need::Want, out);
-            self.ask_again(cx, lock);
-        }
-        for lock in &self.keeper.locks() {
-            self.settle(cx, *lock, out);
-            if self.keeper.try_no_longer(cx, *lock, &mut self.claims, out) {
-                self.settle(cx, *lock, out); // it wants the token no more
-            }
+            Message::Full { lock } => self.on_full(cx, sender, lock, out),
+            Message::Issuer(message) => self.manager.on_message(cx, from, message, &mut self.client, out),
         }
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        sooner(self.claims.deadline(), self.keeper.deadline())
+    fn on_fact(&mut self, cx: &Context<'_>, fact: Fact, _: &mut Out) {
+        self.manager.on_fact(cx, fact);
+        match fact {
+            Fact::Parent(parent) => self.parent = Some(parent),
+            Fact::PeerDown(set) | Fact::PeerReset(set) => {
+                for branch in &mut self.branches {
+                    branch.remove(set); // they repeat their requests
+                    if branch.open_request.take_if(|request| request.to.meets(set)).is_some()
+                        && let Some(local) = self.manager.get(branch.lock)
+                    {
+                        local.report_route_lost(cx);
+                    }
+                }
+            }
+            Fact::PeerUp(_) | Fact::View | Fact::Leader { .. } | Fact::NoLeader => {} // the manager's
+        }
+    }
+
+    fn admit(&mut self, cx: &Context<'_>, lock: LockId) -> bool {
+        self.update_branch(cx, lock).is_some()
+    }
+
+    fn repeat_request(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
+        self.manager.request(cx, &self.client, lock, Need::Acquire, out);
+        self.retry_request(cx, lock);
+    }
+
+    fn update(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
+        let me = cx.roster.set_of(cx.me);
+        if self.update_branch(cx, lock).is_none() {
+            return;
+        }
+        if let Some(requesters) = self.manager.requesters(lock) {
+            *requesters = NodeSet::EMPTY; // they are in the queues
+        }
+        let waits = self.client.get(lock).is_some_and(LockRequest::is_waiting);
+        if let Some(branch) = self.branch(lock).filter(|branch| waits && !branch.waiters().meets(me)) {
+            branch.enqueue(Waiter { node: me, number: 0, since: cx.now });
+        }
+        let mut steps = 0..=QUEUE_MAX;
+        while steps.next().is_some() && self.serve_head(cx, lock, me, out) {}
+        self.request_token(cx, lock, out);
+        let ahead = self.branch(lock).map_or(0, |branch| branch.ahead(me));
+        let idle = self.branch(lock).is_none_or(|branch| branch.is_idle());
+        if let Some(local) = self.manager.get(lock) {
+            local.has_waiters = !idle;
+            if let Some(&LockRequest { number, phase: Phase::Waiting { trying, .. }, .. }) = self.client.get(lock) {
+                local.wait(cx);
+                if !trying && ahead > 0 {
+                    self.client.notify_waiting(lock, number, u8::try_from(ahead).unwrap_or(u8::MAX), out);
+                }
+            }
+        }
     }
 }
+
+/// Returns a number that no other recent request has.
+fn request_number(cx: &Context<'_>) -> u32 {
+    u32::try_from(cx.lamport.0 & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+impl_algorithm!(Raymond);
 
 impl Mutex for Raymond {
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.claims.holds(lock, now)
+        self.client.holds(lock, now)
     }
 }
+
+impl Configurable for Raymond {}

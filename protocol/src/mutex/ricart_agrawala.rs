@@ -1,45 +1,49 @@
-//! The lock of Ricart and Agrawala: whoever wants it asks everybody, and enters when all have answered.
+//! The lock of Ricart and Agrawala: a requester asks every member, and enters when all have replied.
 //!
-//! A member that is asked answers at once, unless it holds the lock or asked for it before: then it answers when it is
-//! done. "Before" is by Lamport stamp, and by name where stamps are the same, so that of any two members exactly one waits
-//! for the other.
+//! A member replies at once, unless it holds the lock or its own request came before: then it defers the reply until it
+//! has left. "Before" is by Lamport time, and by node where that is equal, so that of any two requesters exactly one
+//! waits for the other.
 //!
 //! # Paper
 //! G. Ricart, A. Agrawala: An Optimal Algorithm for Mutual Exclusion in Computer Networks, CACM 24(1), 1981.
 //!
 //! # Assumes
-//! Letters that arrive in order or not at all (the link's), clocks as in [`crate::mandate`], and stamps that no reboot sets
-//! back. What keeps a crash from doing harm is in [`super::consent`]. In [`crate::mandate::Mode::Available`] nobody is ever
-//! taken out of the view: the lock is as safe, and stands still while a member is down.
+//! Messages that arrive in order or not at all (the link's), clocks as in [`crate::lease`], and Lamport times that no
+//! reboot sets back. The rules that make a crash harmless are in [`super::permission`]. In
+//! [`Mode::Available`](crate::base::quorum::Mode::Available) no member is ever removed from the view: the lock is as
+//! safe, and blocks while a member is down.
 //!
 //! # Messages
-//! [`Word::Request`] to all others of the view, [`Message::Reply`] back, at once or at the end. Beyond the paper:
-//! [`Word::Try`] and [`Message::Busy`] for those who do not want to wait; [`Word::Repeat`] after a long silence, answered
-//! with [`Message::Deferred`] where it has to go on, so that silence means failure; [`Message::Cancel`];
-//! [`Word::Outdated`] and [`Word::Full`].
+//! [`PermissionMessage::Request`] to all others of the view, [`Message::Reply`] back, at once or deferred. Beyond the
+//! paper: [`PermissionMessage::Try`] and [`Message::Busy`] for requests that will not wait;
+//! [`PermissionMessage::Repeat`] after a long silence, answered with [`Message::Deferred`] while the reply is deferred,
+//! so that silence means failure; [`Message::Cancel`]; [`PermissionMessage::Outdated`] and [`PermissionMessage::Full`].
 //!
 //! # Cost
-//! 2(n-1) letters for an entry and its exit, contended or not, while nobody waits for longer than three quarters of a
-//! heartbeat; an exit writes only answers that were still owed. Whoever waits for longer writes and is written 2 more for
-//! each it waits for, then and once every [`crate::Timing::lease`]; and when it is its turn but its consents have run out,
-//! or almost, 2(n-1) once more. Before entry one round trip; between two holders one letter.
+//! 2(n-1) messages for an entry and its exit, contended or not, while no request waits for longer than three quarters
+//! of a heartbeat; an exit sends only the deferred replies. A request that waits for longer costs 2 more for each
+//! missing reply, then and once every [`crate::Timing::lease`]; and when it may enter but its permissions have ended,
+//! or almost, 2(n-1) once more. Before entry one round trip; between two holders one message.
 //!
-//! When a holder crashes the next is granted the lock as soon as both the lease has run out, 3 % later than it was given
-//! for, and the view has changed (detection, and a heartbeat); then one round trip. The crash of any other member costs the
-//! change of the view only, and a reboot [`crate::Timing::lock_lease`], 3 % longer, in which the member consents to nothing.
+//! After the crash of a holder the next is granted the lock as soon as both the lease has ended, 3 % later than
+//! granted, and the view has changed (detection, and a heartbeat); then one round trip. The crash of any other member
+//! costs the change of the view only, and a reboot [`crate::Timing::lock_lease`], 3 % longer, in which the member gives
+//! no permission.
 //!
 //! # Departures
-//! - An answer names the question it is for: one to an earlier question would admit two.
-//! - Every answer is a lease. Answers given at the end go to all who waited in one letter.
+//! - A reply names the round it answers: a reply to an earlier one would admit two.
+//! - Every reply is a lease. Deferred replies go to all requesters in one message.
 //! - There are no messages to oneself, and none of release: lecture notes count both in places.
 
-use super::claims::{Claim, Phase, Task};
-use super::consent::{Ask, Consent, Heard, Turn, Word, rank};
-use super::{Claims, Command, Fence, LockId, Mutex, Notice, Refusal};
-use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
-use crate::clock::Stamp;
-use crate::group::{NodeId, NodeSet};
-use crate::time::Instant;
+use super::client::{LockRequest, Phase};
+use super::permission::{
+    PeerRequest, PermissionMessage, PermissionRequest, Permissions, QueuePosition, impl_mutex, own_priority,
+};
+use super::{Command, LockClient, LockId, Notice, Refusal};
+use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::options::Configurable;
+use crate::base::time::Instant;
 
 mod message;
 
@@ -48,95 +52,88 @@ pub use message::Message;
 /// The lock of Ricart and Agrawala, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RicartAgrawala {
-    consent: Consent,
+    permissions: Permissions,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl RicartAgrawala {
-    /// A member that wants nothing.
+    /// Makes a member without requests.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    fn command(&mut self, cx: &Context<'_>, command: Command, out: &mut Out) {
-        match self.consent.claims.command(cx, command, out) {
-            Some(Task::Ask(claim)) => self.consent.ask(cx, &claim),
-            Some(Task::Renew(claim, renewal)) => self.consent.renew(cx, &claim, renewal),
-            Some(Task::Release(claim) | Task::Cancel(claim)) => self.withdraw(cx, &claim, out),
-            None => {} // refused
-        }
+    /// Has the members that defer their reply remove a request.
+    fn withdraw(&mut self, cx: &Context<'_>, request: &LockRequest, out: &mut Out) {
+        let deferring = self.permissions.close_round(cx, request.lock);
+        out.send(deferring, Message::Cancel { lock: request.lock });
     }
 
-    /// Wants this no more: whoever keeps the request can strike it out.
-    fn withdraw(&mut self, cx: &Context<'_>, claim: &Claim, out: &mut Out) {
-        let waiting = self.consent.end(cx, claim.lock);
-        out.send(waiting, Message::Cancel { lock: claim.lock });
-    }
-
-    fn hear(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
+    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
-            Message::Word(word) => self.hear_word(cx, from, word, out),
-            Message::Reply { lock, turns } => self.consent.count(cx, from, lock, &turns),
-            Message::Deferred { lock, turn } => {
-                let missing = self.consent.poll(lock).map_or(NodeSet::EMPTY, |poll| poll.missing(cx));
-                if let Some(claim) = self.consent.asked(lock, turn) {
-                    let first = u8::try_from(missing.len()).unwrap_or(u8::MAX);
-                    self.consent.claims.wait(lock, claim.request, first, out);
+            Message::Permission(message) => self.on_permission_message(cx, from, message, out),
+            Message::Reply { lock, rounds } => self.permissions.count_reply(cx, from, lock, &rounds),
+            Message::Deferred { lock, round } => {
+                let missing = self.permissions.round(lock).map_or(NodeSet::EMPTY, |round| round.missing(cx));
+                if let Some(request) = self.permissions.waiting_request(lock, round) {
+                    let ahead = u8::try_from(missing.len()).unwrap_or(u8::MAX);
+                    self.permissions.client.notify_waiting(lock, request.number, ahead, out);
                 }
             }
-            Message::Busy { lock, turn } => self.refuse(cx, lock, turn, Refusal::Busy, out),
-            Message::Cancel { lock } => self.consent.forget(lock, cx.roster.set_of(from)),
+            Message::Busy { lock, round } => self.refuse(cx, lock, round, Refusal::Busy, out),
+            Message::Cancel { lock } => self.permissions.remove_peer_requests(lock, cx.roster.set_of(from)),
         }
     }
 
-    fn hear_word(&mut self, cx: &Context<'_>, from: NodeId, word: Word, out: &mut Out) {
-        match word {
-            Word::Request(ask) => {
-                self.consider(cx, from, ask, out);
+    fn on_permission_message(&mut self, cx: &Context<'_>, from: NodeId, message: PermissionMessage, out: &mut Out) {
+        match message {
+            PermissionMessage::Request(request) => {
+                self.answer_or_defer(cx, from, request, out);
             }
-            Word::Try(ask) => {
-                if self.consider(cx, from, ask, out) {
-                    self.consent.forget(ask.lock, cx.roster.set_of(from));
-                    out.send(cx.roster.set_of(from), Message::Busy { lock: ask.lock, turn: ask.turn });
+            PermissionMessage::Try(request) => {
+                if self.answer_or_defer(cx, from, request, out) {
+                    let PermissionRequest { lock, round, .. } = request;
+                    self.permissions.remove_peer_requests(lock, cx.roster.set_of(from));
+                    out.send(cx.roster.set_of(from), Message::Busy { lock, round });
                 }
             }
-            Word::Repeat(ask) => {
-                if self.consider(cx, from, ask, out) {
-                    out.send(cx.roster.set_of(from), Message::Deferred { lock: ask.lock, turn: ask.turn });
+            PermissionMessage::Repeat(request) => {
+                if self.answer_or_defer(cx, from, request, out) {
+                    let PermissionRequest { lock, round, .. } = request;
+                    out.send(cx.roster.set_of(from), Message::Deferred { lock, round });
                 }
             }
-            Word::Outdated { lock, turn } => self.consent.outdated(cx, lock, turn),
-            Word::Full { lock, turn } => self.refuse(cx, lock, turn, Refusal::Full, out),
+            PermissionMessage::Outdated { lock, round } => self.permissions.on_outdated(cx, lock, round),
+            PermissionMessage::Full { lock, round } => self.refuse(cx, lock, round, Refusal::Full, out),
         }
     }
 
-    /// Answers a request, or keeps it. Whether it keeps it.
-    fn consider(&mut self, cx: &Context<'_>, from: NodeId, ask: Ask, out: &mut Out) -> bool {
-        let kept = self.consent.hear(cx, from, ask, out);
-        self.answer(cx, out);
-        kept && self.consent.owes(ask.lock, cx.roster.set_of(from))
+    /// Replies to a request, or defers the reply; returns whether it is deferred.
+    fn answer_or_defer(&mut self, cx: &Context<'_>, from: NodeId, request: PermissionRequest, out: &mut Out) -> bool {
+        let queued = self.permissions.on_request(cx, from, request, out);
+        self.reply(cx, out);
+        queued && self.permissions.owes_reply(request.lock, cx.roster.set_of(from))
     }
 
-    /// Somebody will not consent to this question.
-    fn refuse(&mut self, cx: &Context<'_>, lock: LockId, turn: u8, why: Refusal, out: &mut Out) {
-        if let Some(claim) = self.consent.asked(lock, turn) {
-            self.consent.claims.refuse(lock, claim.request, why, out);
-            self.withdraw(cx, &claim, out);
+    /// Ends the request of this round, which a member refuses.
+    fn refuse(&mut self, cx: &Context<'_>, lock: LockId, round: u8, reason: Refusal, out: &mut Out) {
+        if let Some(request) = self.permissions.waiting_request(lock, round) {
+            self.permissions.client.refuse(lock, request.number, reason, out);
+            self.withdraw(cx, &request, out);
         }
     }
 
-    /// Consents to everything that does not come after what this node wants or holds itself.
-    fn answer(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let ready = |claims: &Claims, heard: &Heard| {
-            claims.get(heard.lock).is_none_or(|own| match own.phase {
+    /// Replies to all requests that come before this node's own request or hold.
+    fn reply(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let ready = |client: &LockClient, peer: &PeerRequest| {
+            client.get(peer.lock).is_none_or(|own| match own.phase {
                 Phase::Held { .. } => false,
-                Phase::Waiting { .. } => heard.rank(cx) < rank(cx, own),
+                Phase::Waiting { .. } => peer.priority(cx) < own_priority(cx, own),
             })
         };
-        self.consent.give_all(cx, out, ready, |_, lock, turns| Message::Reply { lock, turns });
-        self.consent.forget_answered();
+        self.permissions.grant_all(cx, out, ready, |_, lock, rounds| Message::Reply { lock, rounds });
+        self.permissions.remove_answered();
     }
 }
 
@@ -150,44 +147,34 @@ impl Algorithm for RicartAgrawala {
     }
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        while self.consent.expire(cx, out).is_some() {}
-        self.consent.look(cx);
+        while self.permissions.expire(cx, out).is_some() {}
+        self.permissions.update_view(cx);
         match input {
-            Input::Message { from, message, .. } => self.hear(cx, from, message, out),
-            Input::Command(command) => self.command(cx, command, out),
-            Input::Fact(Fact::PeerReset(set)) => self.consent.reset(cx, set),
-            Input::Fact(Fact::PeerUp(set)) => self.consent.hurry(cx, set),
-            // A suspicion is no reason to enter; who leads and the way there do not matter; the view was looked at; what is
-            // due is due.
-            Input::Fact(Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_) | Fact::View)
-            | Input::Timeout => {}
+            Input::Message { from, message, .. } => self.on_message(cx, from, message, out),
+            Input::Command(command) => {
+                if let Some(ended) = self.permissions.command(cx, command, out) {
+                    self.withdraw(cx, &ended, out);
+                }
+            }
+            Input::Fact(fact) => self.permissions.on_fact(cx, fact),
+            Input::Timeout => {} // due work is done below
         }
-        // With everybody's consent it is this node's turn: whoever comes first would not have given it.
-        self.consent.enter(cx, out, |_, _| Turn::Mine);
-        self.answer(cx, out);
-        let patience = cx.timing.heartbeat.share(3, 4);
-        if let Some(tried) = self.consent.inquire(cx, patience, out, |_, _| NodeSet::EMPTY) {
-            self.withdraw(cx, &tried, out);
-            self.answer(cx, out);
+        // With every permission the request is first: a member whose request comes before gives none.
+        self.permissions.enter(cx, out, |_, _| QueuePosition::First);
+        self.reply(cx, out);
+        let timeout = cx.timing.heartbeat.mul_ratio(3, 4);
+        if let Some(refused) = self.permissions.poll_send(cx, timeout, out, |_, _| NodeSet::EMPTY) {
+            self.withdraw(cx, &refused, out);
+            self.reply(cx, out);
         }
-        self.consent.review(cx, out);
+        self.permissions.reschedule(cx, out);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.consent.deadline()
+        self.permissions.deadline()
     }
 }
 
-impl Mutex for RicartAgrawala {
-    fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.consent.claims.holds(lock, now)
-    }
+impl_mutex!(RicartAgrawala);
 
-    fn resume(&mut self, stamp: Stamp) {
-        self.consent.resume(stamp);
-    }
-
-    fn floor(&self) -> Stamp {
-        self.consent.floor()
-    }
-}
+impl Configurable for RicartAgrawala {}

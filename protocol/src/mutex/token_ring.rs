@@ -1,140 +1,147 @@
-//! The token ring: a token goes round, and whoever has it may enter.
+//! The token ring: a token goes round, and the member that has it may enter.
 //!
-//! The members of the view are a ring in the order of the group's list. Each lock has a token of its own. Whoever has it
-//! and wants to enter keeps it until it has left; whoever does not want to passes it on to the next. The token carries a
-//! [`Generation`](super::keeper::Generation), by which one that was thought lost is told from the one made in its place,
-//! and a sequence that grows with every hop and entry: both together are the fence.
+//! The members of the view are a ring in the order of the group's list. Each lock has a token of its own. A member that
+//! has the token and wants to enter keeps it until it has left; any other passes it on to the next. The token carries
+//! an [`Epoch`](super::token::Epoch), which tells a token that was thought lost from its successor, and a sequence
+//! number that grows with every hop and entry: both together are the fence.
 //!
 //! # Paper
 //! G. Le Lann: Distributed Systems, Towards a Formal Approach, IFIP 1977. Here as lecture notes have it.
 //!
 //! # Assumes
-//! A leader, best in [`crate::mandate::Mode::Quorum`]: see [`super::keeper`], which makes lost tokens anew. The receipts of
-//! the link are the acknowledgement of a hop.
+//! A leader, best in [`Mode::Quorum`](crate::base::quorum::Mode::Quorum): it issues lost tokens again, see
+//! [`super::token`]. The link acknowledges each hop.
 //!
 //! # Messages
-//! [`Message::Token`] from member to member; calls and warrants as in [`super::keeper`].
+//! [`Message::Token`] from member to member; requests and leases as in [`super::token`].
 //!
 //! # Cost
-//! 1 to unboundedly many letters an entry. Here: a call and a warrant, unless there is one, and the hops from the leader to
-//! the member and on to the leader, shared by all that enter in that round. Nothing while nobody wants the lock.
+//! 1 to unboundedly many messages an entry. Here: a request and a lease, unless there is one, and the hops from the
+//! leader to the member and on to the leader, shared by all that enter in that round. Nothing while no member wants the
+//! lock.
 //!
 //! # Departures
-//! - An idle token does not go round. It rests at the leader until somebody calls for it, then goes round once.
-//! - A member that is not up is passed over, as long as the token is in hand. If whoever it was passed to is gone, the
-//!   sender tells the leader, which asks everybody; it never sends its copy to another.
-//! - A holder enters under a warrant of the leader: only so can another token be made when it is cut off.
+//! - An idle token does not go round. It rests at the leader until a member requests it, then goes round once.
+//! - A member that is not up is skipped. If the member it was passed to is gone, the sender reports that to the leader,
+//!   which recalls the token from all members; the sender never passes its copy to another.
+//! - A holder enters under a lease of the leader: only so can another token be issued when the holder is cut off.
 //! - The order is that of the ring, not that of the requests.
 
-use super::claims::{Claim, Phase, Task};
-use super::keeper::{Keeper, Need, Token};
-use super::{Claims, Command, Fence, LockId, Mutex, Notice, Refusal};
-use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
-use crate::group::NodeSet;
-use crate::time::{Instant, sooner};
+use super::client::{LockRequest, Phase};
+use super::token::{Need, Token, TokenLock, TokenManager, impl_algorithm};
+use super::{Fence, LockClient, LockId, Mutex, Notice, Refusal};
+use crate::algorithm::{Context, Fact, Outbox};
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::options::Configurable;
+use crate::base::time::Instant;
 
 mod message;
 
 pub use message::Message;
 
-/// The token ring of one member.
+/// The token ring, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TokenRing {
-    claims: Claims,
-    keeper: Keeper,
+    client: LockClient,
+    manager: TokenManager,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl TokenRing {
-    /// A member that has seen no token.
+    /// Makes a member that has seen no token.
     #[must_use]
     pub const fn new() -> Self {
-        Self { claims: Claims::new(), keeper: Keeper::new() }
+        Self { client: LockClient::new(), manager: TokenManager::new() }
     }
 
-    fn obey(&mut self, cx: &Context<'_>, command: Command, out: &mut Out) {
-        match self.claims.command(cx, command, out) {
-            Some(Task::Ask(claim)) => {
-                if self.keeper.open(cx, claim.lock, &self.claims).is_none() {
-                    self.claims.refuse(claim.lock, claim.request, Refusal::Full, out);
-                }
-            }
-            Some(Task::Renew(claim, renewal)) => {
-                self.keeper.call(cx, &self.claims, claim.lock, Need::Keep, out);
-                self.keeper.renew_own(cx, claim.lock, renewal, &mut self.claims, out);
-            }
-            Some(Task::Release(claim)) => self.keeper.clear(cx, claim.lock, false, out),
-            Some(Task::Cancel(_)) | None => {} // the token will find nobody here who wants it
-        }
-    }
-
-    fn hear_token(&mut self, cx: &Context<'_>, lock: LockId, token: Token, out: &mut Out) {
-        if self.keeper.open(cx, lock, &self.claims).is_none() {
-            out.send(next(cx), Message::Token { lock, token: token.next() }); // no room to keep it
+    fn on_token(&mut self, cx: &Context<'_>, lock: LockId, token: Token, out: &mut Out) {
+        if self.manager.get_or_insert(cx, lock, &self.client).is_none() {
+            out.send(successor(cx), Message::Token { lock, token: token.next() }); // no room to keep it
         } else {
-            self.keeper.receive(cx, lock, token, &self.claims, out);
+            self.manager.accept(cx, lock, token, &self.client, out);
         }
     }
 
-    /// Does with a token what is to be done.
-    fn settle(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
-        let leads = self.keeper.leads();
-        let Some(place) = self.keeper.get(lock) else { return };
-        let here = place.here;
-        match self.claims.get(lock).copied() {
-            Some(claim @ Claim { phase: Phase::Waiting { .. }, .. }) => {
-                if place.may_enter(cx, &claim) {
-                    let granted = place.enter(cx, &claim);
-                    self.claims.grant(cx, granted, out);
-                } else if here && !place.calls() {
-                    self.keeper.call(cx, &self.claims, lock, Need::Enter, out);
-                    if leads {
-                        self.enter_own(cx, lock, &claim, out);
-                    }
-                } else if !here && place.tell(cx, claim.request) {
-                    self.ask(cx, &claim, out);
-                }
-            }
-            None if here => self.pass(cx, lock, out),
-            Some(Claim { phase: Phase::Held { .. }, .. }) | None => {} // kept, or not here
+    /// Enters with the lease the issuer gave to itself.
+    fn enter_as_issuer(&mut self, cx: &Context<'_>, lock: LockId, request: &LockRequest, out: &mut Out) {
+        if let Some(local) = self.manager.get(lock).filter(|local| local.may_enter(cx, request)) {
+            let granted = local.enter(cx, request);
+            self.client.grant(cx, granted, out);
         }
     }
 
-    fn ask(&mut self, cx: &Context<'_>, claim: &Claim, out: &mut Out) {
-        if !self.keeper.call(cx, &self.claims, claim.lock, Need::Want, out) {
-            self.claims.refuse(claim.lock, claim.request, Refusal::Full, out);
-        }
-    }
-
-    /// A leader needs nobody's answer.
-    fn enter_own(&mut self, cx: &Context<'_>, lock: LockId, claim: &Claim, out: &mut Out) {
-        if let Some(place) = self.keeper.get(lock).filter(|place| place.may_enter(cx, claim)) {
-            let granted = place.enter(cx, claim);
-            self.claims.grant(cx, granted, out);
-        }
-    }
-
-    /// Passes a token on that nobody wants here; or lets it rest, where the leader has it and nobody wants it at all.
+    /// Passes the token on; at the issuer it rests while no member wants it.
     fn pass(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
-        let to = next(cx);
-        let known = !self.keeper.leader(cx).is_empty();
-        let wanted = match self.keeper.calls(lock) {
-            Some(calls) => !core::mem::take(calls).without(cx.roster.set_of(cx.me)).is_empty(),
-            None => known && !self.keeper.leads(),
+        let to = successor(cx);
+        let has_leader = !self.manager.leader(cx).is_empty();
+        let wanted = match self.manager.requesters(lock) {
+            Some(requesters) => !core::mem::take(requesters).without(cx.roster.set_of(cx.me)).is_empty(),
+            None => has_leader && !self.manager.is_issuer(),
         };
         if wanted
             && !to.is_empty()
-            && let Some(place) = self.keeper.get(lock)
+            && let Some(local) = self.manager.get(lock)
         {
-            let token = place.pass(to);
+            let token = local.pass(to);
             out.send(to, Message::Token { lock, token });
         }
     }
 }
 
-/// The next member of the ring that is up.
-fn next(cx: &Context<'_>) -> NodeSet {
+impl TokenLock for TokenRing {
+    type Message = Message;
+
+    fn parts(&mut self) -> (&mut TokenManager, &mut LockClient) {
+        (&mut self.manager, &mut self.client)
+    }
+
+    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
+        match message {
+            Message::Token { lock, token } => self.on_token(cx, lock, token, out),
+            Message::Issuer(message) => self.manager.on_message(cx, from, message, &mut self.client, out),
+        }
+    }
+
+    fn on_fact(&mut self, cx: &Context<'_>, fact: Fact, _: &mut Out) {
+        self.manager.on_fact(cx, fact);
+    }
+
+    fn admit(&mut self, cx: &Context<'_>, lock: LockId) -> bool {
+        self.manager.get_or_insert(cx, lock, &self.client).is_some()
+    }
+
+    fn repeat_request(&mut self, _: &Context<'_>, _: LockId, _: &mut Out) {} // the update does
+
+    fn update(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
+        let is_issuer = self.manager.is_issuer();
+        let Some(local) = self.manager.get(lock) else { return };
+        let here = local.is_here();
+        match self.client.get(lock).copied() {
+            Some(request @ LockRequest { phase: Phase::Waiting { .. }, .. }) => {
+                if local.may_enter(cx, &request) {
+                    let granted = local.enter(cx, &request);
+                    self.client.grant(cx, granted, out);
+                } else if here && !local.is_pending() {
+                    self.manager.request(cx, &self.client, lock, Need::Enter, out);
+                    if is_issuer {
+                        self.enter_as_issuer(cx, lock, &request, out);
+                    }
+                } else if !here
+                    && local.announce(cx, request.number)
+                    && !self.manager.request(cx, &self.client, lock, Need::Acquire, out)
+                {
+                    self.client.refuse(lock, request.number, Refusal::Full, out);
+                }
+            }
+            None if here => self.pass(cx, lock, out),
+            Some(LockRequest { phase: Phase::Held { .. }, .. }) | None => {} // kept, or not here
+        }
+    }
+}
+
+/// Returns the next member of the ring that is up.
+fn successor(cx: &Context<'_>) -> NodeSet {
     let me = cx.roster.slot_of(cx.me).unwrap_or(0);
     let others = cx.view.and(cx.up);
     let after = others.without(NodeSet::first(me));
@@ -142,45 +149,12 @@ fn next(cx: &Context<'_>) -> NodeSet {
     if after.is_empty() { first(others) } else { first(after) }
 }
 
-impl Algorithm for TokenRing {
-    type Message = Message;
-    type Command = Command;
-    type Notice = Notice;
-
-    fn scope(&self) -> Scope {
-        Scope::Group
-    }
-
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        // One a step: what it leaves to say takes room. The next one is due at once.
-        if let Some(ended) = self.claims.expire(cx.now, out) {
-            self.keeper.clear(cx, ended.lock, false, out);
-        }
-        match input {
-            Input::Message { message: Message::Token { lock, token }, .. } => self.hear_token(cx, lock, token, out),
-            Input::Message { from, message: Message::Keeper(word), .. } => {
-                self.keeper.hear(cx, from, word, &mut self.claims, out);
-            }
-            Input::Command(command) => self.obey(cx, command, out),
-            Input::Fact(fact) => self.keeper.learn(cx, fact),
-            Input::Timeout => {} // what is due is done below
-        }
-        self.keeper.tend(cx, &self.claims, out);
-        for lock in &self.keeper.locks() {
-            self.settle(cx, *lock, out);
-            if self.keeper.try_no_longer(cx, *lock, &mut self.claims, out) {
-                self.settle(cx, *lock, out); // it wants the token no more
-            }
-        }
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        sooner(self.claims.deadline(), self.keeper.deadline())
-    }
-}
+impl_algorithm!(TokenRing);
 
 impl Mutex for TokenRing {
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.claims.holds(lock, now)
+        self.client.holds(lock, now)
     }
 }
+
+impl Configurable for TokenRing {}

@@ -1,6 +1,6 @@
 //! What a node dropped, and why.
 
-use crate::wire::Reason;
+use crate::wire::DropReason;
 
 /// How many frames were dropped, by reason. Counts stop at their maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,18 +31,18 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub(super) fn count(&mut self, reason: Reason) {
+    pub(super) fn count(&mut self, reason: DropReason) {
         let counter = match reason {
-            Reason::Oversized => &mut self.oversized,
-            Reason::Version => &mut self.version,
-            Reason::Tag => &mut self.tag,
-            Reason::Malformed => &mut self.malformed,
-            Reason::Duplicate => &mut self.duplicate,
-            Reason::OneWay => &mut self.one_way,
-            Reason::Crowded => &mut self.crowded,
-            Reason::Outdated => &mut self.outdated,
-            Reason::NotForMe => &mut self.not_for_me,
-            Reason::NoStage => &mut self.no_stage,
+            DropReason::Oversized => &mut self.oversized,
+            DropReason::Version => &mut self.version,
+            DropReason::Tag => &mut self.tag,
+            DropReason::Malformed => &mut self.malformed,
+            DropReason::Duplicate => &mut self.duplicate,
+            DropReason::NotBidirectional => &mut self.one_way,
+            DropReason::NoRoom => &mut self.crowded,
+            DropReason::EarlierBoot => &mut self.outdated,
+            DropReason::NotForMe => &mut self.not_for_me,
+            DropReason::UnknownKind => &mut self.no_stage,
         };
         *counter = counter.saturating_add(1);
     }

@@ -1,304 +1,282 @@
-//! The search: every state of three nodes and the network between them.
+//! The search: visits every state a model can reach, breadth first.
 //!
-//! A node's step depends on nothing but the node and what it is told, so each is taken once and looked up from then on;
-//! a state of the whole is three numbers of nodes and a set of messages.
+//! States are distinguished by 64-bit fingerprints: at ten million states the chance that two are taken for one is about
+//! three in a million. Only the frontier is kept in memory; a counterexample is found again by following the parents.
 
-use crate::fingerprint::Fingerprints;
-use crate::subjects::Explored;
-use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output, Scope};
-use protocol::capacity::{Capacity, Standing};
-use protocol::clock::{Stamp, Term};
-use protocol::election::Notice;
-use protocol::group::Roster;
-use protocol::{Instant, NodeId, NodeSet, Span, Timing};
-use std::collections::{HashMap, HashSet};
-use std::hash::BuildHasher;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
+/// How many nodes a model has at most.
 pub(crate) const NODES: usize = 3;
 
-/// How far the search follows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// Who may start an election.
-    pub(crate) starters: &'static [usize],
-    /// The highest term number.
-    pub(crate) number_max: u32,
-    /// The most beats of one leader.
-    pub(crate) beat_max: u32,
-    /// How often a silent neighbour is asked.
-    pub(crate) probes: u8,
-    /// How many suspicions there may be at a time, right or wrong. Each may come and go at any time.
-    pub(crate) suspects: u32,
-}
+/// A search that is larger would take too long, or would not end.
+const STATES_MAX: usize = 10_000_000;
 
-/// A node at some moment.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Local<E> {
-    node: usize,
-    election: E,
-    suspects: NodeSet,
-}
+/// A network of nodes whose every run is explored.
+pub(crate) trait Model {
+    /// Everything that tells one moment from another.
+    type State: Copy + Eq + Hash;
+    /// One way on from a state.
+    type Move: Copy;
 
-/// Everything that tells one moment from another.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct State {
-    /// By their numbers in [`Explorer::locals`].
-    nodes: [u32; NODES],
-    /// Which of the messages in [`Explorer::said`] have been said.
-    said: u128,
-}
+    /// Lists every move from `state`, and whether it is fair: taken eventually, whatever else happens.
+    fn moves(&self, state: &Self::State, moves: &mut Vec<(Self::Move, bool)>);
 
-/// What a node makes of an event.
-#[derive(Clone, Copy)]
-enum Step {
-    /// Not tried yet.
-    Untried,
-    /// Nothing, or something beyond the bounds.
-    Nothing,
-    /// It becomes this node and says this.
-    To { local: u32, said: u128 },
-}
+    /// Returns the state after a move; `None` beyond the bounds. An error is a violation.
+    fn follow(&mut self, state: &Self::State, step: Self::Move) -> Result<Option<Self::State>, &'static str>;
 
-/// What a node is told.
-type Told<E> = Input<<E as Algorithm>::Message, <E as Algorithm>::Command>;
-
-/// Said by one node to another.
-type Said<M> = (usize, usize, M);
-
-/// A search through all states.
-pub(crate) struct Explorer<E: Explored> {
-    timing: Timing,
-    rosters: [Roster<NODES>; NODES],
-    bounds: Bounds,
-    locals: Vec<Local<E>>,
-    numbers: HashMap<Local<E>, u32, Fingerprints>,
-    /// What each node of [`Explorer::locals`] makes of each event.
-    steps: Vec<Vec<Step>>,
-    /// Every message that was ever said, and its bit in a state.
-    pub(crate) said: Vec<Said<E::Message>>,
-    bits: HashMap<Said<E::Message>, usize, Fingerprints>,
-    /// For each term and leader, in which messages it is named.
-    claims: HashMap<Term, Vec<(NodeId, u128)>>,
-    pub(crate) states: usize,
-    /// Who won, in any run.
-    pub(crate) winners: HashSet<NodeId>,
-}
-
-pub(crate) fn id(index: usize) -> NodeId {
-    NodeId(u32::try_from(index).unwrap() + 1)
-}
-
-/// The events that are not messages: time passes, and every node is suspected and no more.
-const EVENTS: usize = 1 + 2 * NODES;
-
-impl<E: Explored> Explorer<E> {
-    /// A search over nodes with these links; in a group, everybody reaches everybody.
-    pub(crate) fn new(links: &[(usize, usize)], bounds: Bounds) -> Self {
-        let mut rosters = [Roster::new(); NODES];
-        match E::default().scope() {
-            Scope::Group => (0..NODES * NODES).for_each(|pair| {
-                rosters[pair / NODES].insert(id(pair % NODES));
-            }),
-            Scope::Neighbours | Scope::Nobody => links.iter().for_each(|&(a, b)| {
-                rosters[a].insert(id(b));
-                rosters[b].insert(id(a));
-            }),
-        }
-        Self {
-            timing: Timing { repeats: 0, probes: bounds.probes, ..Timing::ZERO },
-            rosters,
-            bounds,
-            locals: Vec::new(),
-            numbers: HashMap::default(),
-            steps: Vec::new(),
-            said: Vec::new(),
-            bits: HashMap::default(),
-            claims: HashMap::new(),
-            states: 0,
-            winners: HashSet::new(),
-        }
+    /// Checks a state that is visited for the first time.
+    fn check(&mut self, _: &Self::State) -> Result<(), &'static str> {
+        Ok(())
     }
 
-    /// The number of a node in [`Explorer::locals`].
-    fn number(&mut self, local: Local<E>) -> u32 {
-        let next = u32::try_from(self.locals.len()).unwrap();
-        let number = *self.numbers.entry(local).or_insert(next);
+    /// Returns the nodes that wait for something, as bits: fair moves alone must lead to a state where each does not.
+    fn waiting(&self, _: &Self::State) -> u8 {
+        0
+    }
+
+    /// Takes notice of a state that no move within the bounds leaves.
+    fn end(&mut self, _: &Self::State) {}
+
+    fn describe(&self, step: Self::Move) -> String;
+}
+
+/// The size of a search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figures {
+    pub(crate) states: usize,
+    /// States from which a move led beyond the bounds.
+    pub(crate) cut: usize,
+}
+
+/// A run that must not be.
+#[derive(Debug)]
+pub(crate) struct Violation {
+    pub(crate) why: &'static str,
+    pub(crate) steps: Vec<String>,
+}
+
+pub(crate) type Fingerprints = BuildHasherDefault<Fingerprint>;
+
+/// A search through all states of a model.
+pub(crate) struct Explorer<'a, M: Model> {
+    model: &'a mut M,
+    first: M::State,
+    numbers: HashMap<u64, u32, Fingerprints>,
+    frontier: VecDeque<M::State>,
+    /// From which state each was reached first.
+    parents: Vec<u32>,
+    /// From which states a move led beyond the bounds.
+    cut: Vec<bool>,
+    /// Who waits in each state.
+    waiting: Vec<u8>,
+    /// The fair moves: from where to where.
+    fair: Vec<(u32, u32)>,
+}
+
+/// Visits every state that can be reached from `first`.
+pub(crate) fn explore<M: Model>(model: &mut M, first: M::State) -> Result<Figures, Violation> {
+    let mut explorer = Explorer {
+        model,
+        first,
+        numbers: HashMap::default(),
+        frontier: VecDeque::new(),
+        parents: Vec::new(),
+        cut: Vec::new(),
+        waiting: Vec::new(),
+        fair: Vec::new(),
+    };
+    explorer.visit(first, 0)?;
+    let (mut at, mut moves) = (0, Vec::new());
+    while let Some(state) = explorer.frontier.pop_front() {
+        explorer.expand(at, &state, &mut moves)?;
+        at += 1;
+    }
+    explorer.check_progress()?;
+    let cut = explorer.cut.iter().filter(|&&cut| cut).count();
+    Ok(Figures { states: explorer.parents.len(), cut })
+}
+
+impl<M: Model> Explorer<'_, M> {
+    /// The number of a state, which is checked if it is new.
+    fn visit(&mut self, state: M::State, parent: u32) -> Result<u32, Violation> {
+        let next = u32::try_from(self.parents.len()).unwrap();
+        let number = *self.numbers.entry(Fingerprints::default().hash_one(state)).or_insert(next);
         if number == next {
-            self.locals.push(local);
-            self.steps.push(Vec::new());
+            assert!(self.parents.len() < STATES_MAX, "bounds that end");
+            self.parents.push(parent);
+            self.cut.push(false);
+            self.waiting.push(self.model.waiting(&state));
+            self.frontier.push_back(state);
+            self.model.check(&state).map_err(|why| self.violation(why, number, None))?;
+        }
+        Ok(number)
+    }
+
+    /// Makes every move there is from a state.
+    fn expand(&mut self, at: u32, state: &M::State, moves: &mut Vec<(M::Move, bool)>) -> Result<(), Violation> {
+        moves.clear();
+        self.model.moves(state, moves);
+        let mut left = false;
+        for &(step, fair) in moves.iter() {
+            match self.model.follow(state, step) {
+                Ok(None) => self.cut[at as usize] = true,
+                Ok(Some(next)) if next == *state => {}
+                Ok(Some(next)) => {
+                    left = true;
+                    let number = self.visit(next, at)?;
+                    if fair {
+                        self.fair.push((at, number));
+                    }
+                }
+                Err(why) => return Err(self.violation(why, at, Some(step))),
+            }
+        }
+        if !left && !self.cut[at as usize] {
+            self.model.end(state);
+        }
+        Ok(())
+    }
+
+    /// Checks that fair moves alone serve every node wherever it waits. Beyond the bounds it may be served.
+    fn check_progress(&mut self) -> Result<(), Violation> {
+        self.fair.sort_unstable_by_key(|&(_, to)| to);
+        for node in 0..NODES {
+            let waits = |at: usize| self.waiting[at] >> node & 1 == 1 && !self.cut[at];
+            let mut served: Vec<bool> = (0..self.parents.len()).map(|at| !waits(at)).collect();
+            let mut open: Vec<u32> = (0..).zip(&served).filter(|&(_, &served)| served).map(|(at, _)| at).collect();
+            while let Some(at) = open.pop() {
+                let start = self.fair.partition_point(|&(_, to)| to < at);
+                for &(from, _) in self.fair[start..].iter().take_while(|&&(_, to)| to == at) {
+                    if !std::mem::replace(&mut served[from as usize], true) {
+                        open.push(from);
+                    }
+                }
+            }
+            if let Some((at, _)) = (0..).zip(&served).find(|&(_, &served)| !served) {
+                return Err(self.violation("a node waits for ever", at, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds again how a state was reached, and the move that broke it.
+    fn violation(&mut self, why: &'static str, at: u32, last: Option<M::Move>) -> Violation {
+        let mut path = vec![at];
+        while let Some(&at) = path.last().filter(|&&at| at != 0) {
+            path.push(self.parents[at as usize]);
+        }
+        let (mut state, mut steps) = (self.first, Vec::new());
+        for &number in path.iter().rev().skip(1) {
+            let mut moves = Vec::new();
+            self.model.moves(&state, &mut moves);
+            let (step, next) = moves
+                .into_iter()
+                .find_map(|(step, _)| {
+                    let next = self.model.follow(&state, step).ok().flatten()?;
+                    (self.numbers.get(&Fingerprints::default().hash_one(next)) == Some(&number)).then_some((step, next))
+                })
+                .expect("it was reached before");
+            steps.push(self.model.describe(step));
+            state = next;
+        }
+        steps.extend(last.map(|step| self.model.describe(step)));
+        Violation { why, steps }
+    }
+}
+
+/// Interned values: equal keys have equal numbers.
+pub(crate) struct Interned<T> {
+    values: Vec<T>,
+    numbers: HashMap<u64, u32, Fingerprints>,
+}
+
+impl<T> Interned<T> {
+    pub(crate) fn new() -> Self {
+        Self { values: Vec::new(), numbers: HashMap::default() }
+    }
+
+    /// Returns the number of the value with this key, which is made if it is new.
+    pub(crate) fn number(&mut self, key: &impl Hash, value: impl FnOnce() -> T) -> u32 {
+        let next = u32::try_from(self.values.len()).unwrap();
+        let number = *self.numbers.entry(Fingerprints::default().hash_one(key)).or_insert(next);
+        if number == next {
+            self.values.push(value());
         }
         number
     }
 
-    /// What a node makes of an event, and remembers making of it.
-    fn step(&mut self, local: u32, event: usize) -> Step {
-        let tried = &mut self.steps[local as usize];
-        if tried.len() <= event {
-            tried.resize(event + 1, Step::Untried);
-        }
-        if let Step::Untried = tried[event] {
-            let step = self.take(self.locals[local as usize], event).unwrap_or(Step::Nothing);
-            self.steps[local as usize][event] = step;
-        }
-        self.steps[local as usize][event]
+    pub(crate) fn get(&self, number: u32) -> &T {
+        &self.values[number as usize]
     }
 
-    /// The input of an event, and the node it is put to as it is then; `None` where it cannot happen.
-    fn input(&self, mut local: Local<E>, event: usize) -> Option<(Local<E>, Told<E>)> {
-        let input = match event.checked_sub(EVENTS) {
-            Some(bit) => {
-                let (from, _, message) = self.said[bit];
-                Input::Message { from: id(from), stamp: Stamp(0), message }
-            }
-            None if event == 0 => Input::Timeout,
-            None => {
-                let (peer, up) = ((event - 1) / 2, event & 1 == 0);
-                let set = self.rosters[local.node].view().set_of(id(peer));
-                if peer == local.node || local.suspects.meets(set) != up {
-                    return None;
-                }
-                local.suspects = if up { local.suspects.without(set) } else { local.suspects.with(set) };
-                Input::Fact(if up { Fact::PeerUp(set) } else { Fact::PeerDown(set) })
-            }
-        };
-        Some((local, input))
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+}
+
+/// The messages in flight from each node to each, as numbers of interned queues.
+pub(crate) type Channels = [u32; NODES * NODES];
+
+/// The queues of messages there were in any state.
+pub(crate) struct Queues(Interned<Vec<u32>>);
+
+impl Queues {
+    pub(crate) fn new() -> Self {
+        Self(Interned::new())
     }
 
-    /// Takes one step of one node.
-    fn take(&mut self, before: Local<E>, event: usize) -> Option<Step> {
-        let (mut local, input) = self.input(before, event)?;
-        let roster = self.rosters[local.node].view();
-        let me = id(local.node);
-        let standing = |id: NodeId| Standing { capacity: Capacity::new(u16::try_from(id.0).unwrap()), id };
-        let peers = roster.all().without(roster.set_of(me));
-        let up = peers.without(local.suspects);
-        let grouped = local.election.scope() == Scope::Group;
-        let better = peers.slots().filter(|&slot| grouped && roster.id_of(slot) > Some(me));
-        let cx = Context {
-            now: Instant::ZERO,
-            uptime: Span::ZERO,
-            me,
-            standing: Some(standing(me)),
-            roster,
-            peers,
-            up,
-            near: peers,
-            better: better.fold(NodeSet::EMPTY, |set, slot| set.with(NodeSet::slot(slot))),
-            rival: if grouped { roster.ids_of(up).max().map(standing) } else { None },
-            view: roster.all(),
-            stamp: Stamp(0),
-            random: 0,
-            timing: &self.timing,
-        };
-        let heard = if let Input::Message { message, .. } = &input { E::number_in(message) } else { 0 };
-        let mut out = Outbox::new();
-        local.election.handle(&cx, input, &mut out);
-        assert!(!out.overflowed(), "a step says no more than it may");
-        assert!(
-            local.election.leader().map(|(_, term)| term) >= before.election.leader().map(|(_, term)| term)
-                || local.election.leader().is_none(),
-            "nobody's term falls"
-        );
-        let number = local.election.number();
-        let started = number > before.election.number().max(heard);
-        if number > self.bounds.number_max || (started && !self.bounds.starters.contains(&local.node)) {
-            return None;
-        }
-        let mut said = 0;
-        for output in out {
-            match output {
-                Output::Send { to, message } => said |= self.say(local.node, to, message)?,
-                Output::Notify(Notice::Gained { .. }) => {
-                    self.winners.insert(me);
-                }
-                Output::Notify(Notice::Following { .. } | Notice::Leaderless) => {}
-            }
-        }
-        let local = self.number(local);
-        Some(Step::To { local, said })
+    /// Returns channels in which nothing is in flight.
+    pub(crate) fn empty(&mut self) -> Channels {
+        [self.0.number(&Vec::<u32>::new(), Vec::new); NODES * NODES]
     }
 
-    /// The bits of a message said to everybody in `to`; `None` beyond the bounds.
-    fn say(&mut self, node: usize, to: NodeSet, message: E::Message) -> Option<u128> {
-        if E::claim(&message).is_some_and(|(_, _, beat)| beat > self.bounds.beat_max) {
-            return None;
-        }
-        let mut bits = 0;
-        for slot in to.slots() {
-            let name = self.rosters[node].view().id_of(slot)?;
-            bits |= 1 << self.bit((node, name.0 as usize - 1, message));
-        }
-        Some(bits)
+    pub(crate) fn get(&self, queue: u32) -> &[u32] {
+        self.0.get(queue)
     }
 
-    fn bit(&mut self, said: Said<E::Message>) -> usize {
-        if let Some(&bit) = self.bits.get(&said) {
-            return bit;
-        }
-        let bit = self.said.len();
-        self.bits.insert(said, bit);
-        self.said.push(said);
-        assert!(bit < 128, "a state has a bit for every message");
-        if let Some((term, leader, _)) = E::claim(&said.2) {
-            let named = self.claims.entry(term).or_default();
-            match named.iter_mut().find(|(name, _)| *name == leader) {
-                Some((_, bits)) => *bits |= 1 << bit,
-                None => named.push((leader, 1 << bit)),
-            }
-        }
-        bit
+    pub(crate) fn edit(&mut self, queue: &mut u32, edit: impl FnOnce(&mut Vec<u32>)) {
+        let mut messages = self.0.get(*queue).clone();
+        edit(&mut messages);
+        *queue = self.0.number(&messages.clone(), || messages);
     }
 
-    /// No two nodes are leaders of one term, in anything said or believed.
-    fn check(&self, state: &State) {
-        for named in self.claims.values().filter(|named| named.len() > 1) {
-            let said = named.iter().filter(|(_, bits)| state.said & bits != 0).count();
-            assert!(said <= 1, "two are said to lead in one term: {named:?}");
-        }
-        let leader = |number: u32| self.locals[number as usize].election.leader();
-        for (leader, term) in state.nodes.into_iter().filter_map(leader) {
-            let said = self.claims.get(&term).into_iter().flatten();
-            let rival = said.filter(|(name, bits)| *name != leader && state.said & bits != 0);
-            assert_eq!(rival.count(), 0, "{leader:?} leads in {term:?} too");
-            let believed = state.nodes.into_iter().filter_map(|number| self.locals[number as usize].election.leader());
-            assert!(believed.into_iter().all(|(name, other)| other != term || name == leader), "{term:?}");
+    pub(crate) fn remove(&mut self, queue: &mut u32, message: u32) {
+        self.edit(queue, |messages| {
+            let at = messages.iter().position(|&other| other == message).expect("it is in flight");
+            messages.remove(at);
+        });
+    }
+}
+
+/// A fast 64-bit hash.
+#[derive(Default)]
+pub(crate) struct Fingerprint(u64);
+
+impl Hasher for Fingerprint {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
         }
     }
-
-    /// Visits every state there is.
-    pub(crate) fn explore(&mut self) {
-        let hasher = Fingerprints::default();
-        let nodes = [0, 1, 2].map(|node| self.number(Local { node, election: E::default(), suspects: NodeSet::EMPTY }));
-        let first = State { nodes, said: 0 };
-        let mut seen: HashSet<u64, Fingerprints> = HashSet::default();
-        seen.insert(hasher.hash_one(first));
-        let mut open = vec![first];
-        while let Some(state) = open.pop() {
-            self.states += 1;
-            self.check(&state);
-            let mut visit = |next: State| {
-                if seen.insert(hasher.hash_one(next)) {
-                    open.push(next);
-                }
-            };
-            for (node, event) in (0..NODES * EVENTS).map(|pair| (pair / EVENTS, pair % EVENTS)) {
-                self.follow(&state, node, event).map(&mut visit);
-            }
-            let mut left = state.said;
-            while left != 0 {
-                let bit = left.trailing_zeros() as usize;
-                left &= left - 1;
-                self.follow(&state, self.said[bit].1, EVENTS + bit).map(&mut visit);
-            }
-        }
+    fn write_u8(&mut self, value: u8) {
+        self.write_u64(value.into());
     }
-
-    /// The state after an event at a node; `None` where nothing happens: most of what arrives, arrives again.
-    fn follow(&mut self, state: &State, node: usize, event: usize) -> Option<State> {
-        let Step::To { local, said } = self.step(state.nodes[node], event) else { return None };
-        let mut next = State { said: state.said | said, ..*state };
-        next.nodes[node] = local;
-        let suspects = next.nodes.map(|number| self.locals[number as usize].suspects.len());
-        (next != *state && suspects.into_iter().sum::<u32>() <= self.bounds.suspects).then_some(next)
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(value.into());
+    }
+    fn write_u64(&mut self, value: u64) {
+        let product =
+            u128::from(self.0 ^ value ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xA076_1D64_78BD_642F_E703_7ED1_A0B4_28DB);
+        let [low, high] = [product, product >> 64].map(|half| u64::try_from(half & u128::from(u64::MAX)).unwrap());
+        self.0 = low ^ high;
+    }
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

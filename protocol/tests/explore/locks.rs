@@ -1,370 +1,154 @@
-//! The search: every state of three nodes with a lock and the network between them.
+//! Every order of events of three nodes that contend for a lock.
 //!
-//! A state is three numbers of nodes, one number for what is on the way between every two of them, and what an onlooker
-//! remembers. The search is breadth first, so that what it finds wrong is told in the fewest steps.
+//! Two or three nodes ask once or twice, at any moment, and release at any moment. The network keeps the link's promise
+//! with any delay between any two nodes: messages to a node that is suspected, rightly or not, may be lost. Or it keeps
+//! none: messages arrive in any order, twice or never.
+//!
+//! Time stands still, long after every node started, or advances for all at once, so far that every lease has ended; in
+//! most searches only while nothing is in flight, as late messages are for the simulator to show. A node may restart at any
+//! moment with nothing but its Lamport clock, and leadership may change as a quorum lets it.
+//!
+//! Checked in every state: no two nodes hold the lock; fences grow; the application's notices are true. And no node
+//! starves: from every state in which a node waits, fair moves lead to its grant: messages arrive, deadlines are met,
+//! holders release, suspicions end, time advances. No other node has to ask for anything. On a network that loses messages
+//! at will that is not checked.
+//!
+//! The central lock and the lock of Lamport are safe only where the link keeps its promise of order.
 
-use crate::bounds::{Bounds, Post};
-use crate::cast::{Cast, Event, Explored, Known, NODES, Role};
-use crate::fingerprint::Fingerprints;
-use crate::numbered::Numbered;
-use protocol::NodeSet;
-use protocol::mutex::Fence;
-use protocol::wire::{Delivery, Message};
-use std::collections::HashMap;
-use std::hash::BuildHasher;
+use crate::broken_locks::{BrokenLock, Fault};
+use crate::explorer::{self, Figures, Violation};
+use crate::lock_model::{Bounds, LockModel, Network, TWO};
+use crate::lock_node::Explored;
 
-#[path = "verdict.rs"]
-mod verdict;
-
-/// What an onlooker remembers of the past.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Past {
-    highest: Fence,
-    repeats: u8,
-    suspicions: u8,
-    crashes: u8,
-    hour: u8,
+/// Explores a lock; the figures, and in how many states it was held.
+fn explore<L: Explored>(name: &str, bounds: Bounds, lock: impl Fn(usize) -> L) -> Result<(Figures, usize), Violation> {
+    let mut model = LockModel::new(bounds, lock);
+    let first = model.first();
+    let found = explorer::explore(&mut model, first);
+    match &found {
+        Ok(Figures { states, cut }) => {
+            let (held, messages) = (model.held, model.nodes.messages.len());
+            println!("{name} {bounds:?}: {states} states, {held} with a holder, {cut} cut, {messages} messages");
+        }
+        Err(Violation { why, steps }) => println!("{name} {bounds:?}: {why}\n  {}", steps.join("\n  ")),
+    }
+    found.map(|figures| (figures, model.held))
 }
 
-/// No search is larger: it would take too long, or would not end.
-const STATES_MAX: usize = 3_000_000;
-
-/// Stands among the letters from a node that has started anew: whoever comes to it is told so.
-const ANEW: u32 = u32::MAX;
-
-/// Everything that tells one moment from another, by numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct State {
-    nodes: [u32; NODES],
-    /// What is on the way from each to each.
-    ways: [u32; NODES * NODES],
-    past: u32,
+/// Explores a lock that is safe. A node must hold it sometimes: a search that reaches no grant proves nothing.
+fn prove<L: Explored>(name: &str, bounds: Bounds, lock: impl Fn(usize) -> L) -> Figures {
+    let (figures, held) = explore(name, bounds, lock).expect("nothing goes wrong");
+    assert!(held > 0);
+    figures
 }
 
-/// One way on from a state.
-#[derive(Clone, Copy, Debug)]
-enum Move {
-    /// Something happens to a node.
-    At(usize, Event),
-    /// A letter arrives, and will once more.
-    Repeat(u32),
-    /// The first letter of a way is given up.
-    Lose(usize),
-    /// A node starts anew.
-    Crash(usize),
-    /// Time goes on for everybody.
-    Hour,
+/// Everybody asks twice.
+const ALL: Bounds = Bounds { askers: &[0, 1, 2], ..TWO };
+
+const DUPLICATING: Bounds = Bounds { network: Network::Unordered { duplicates: 1 }, ..TWO };
+
+#[test]
+fn replies_that_name_their_request_keep_the_lock_of_ricart_and_agrawala_safe() {
+    let lock = |_| BrokenLock::new(Fault::None);
+    for bounds in [TWO, DUPLICATING, ALL] {
+        assert_eq!(prove("no fault", bounds, lock).cut, 0);
+    }
 }
 
-/// What was found out.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
-    pub(crate) states: usize,
-    /// In how many of them somebody held the lock.
-    pub(crate) held: usize,
-    /// From how many of them a step led beyond the bounds.
-    pub(crate) cut: usize,
-    pub(crate) letters: usize,
+#[test]
+fn mr1_the_textbooks_lock_of_ricart_and_agrawala_breaks_when_a_reply_is_duplicated() {
+    let lock = |_| BrokenLock::new(Fault::Textbook);
+    prove("textbook", TWO, lock);
+    for (members, steps) in [(2, 9), (3, 15)] {
+        let broken = explore("textbook", Bounds { members, leader: 0, ..DUPLICATING }, lock).unwrap_err();
+        assert_eq!((broken.why, broken.steps.len()), ("two hold the lock", steps));
+    }
 }
 
-/// A run that must not be.
-#[derive(Debug)]
-pub(crate) struct Broken {
-    pub(crate) why: &'static str,
-    pub(crate) steps: Vec<String>,
+#[test]
+fn a_lock_that_forgets_a_waiting_node_is_found_out() {
+    let lock = |_| BrokenLock::new(Fault::Forgetful);
+    let broken = explore("forgetful", Bounds { askers: &[0, 1, 2], rounds: 1, ..TWO }, lock).unwrap_err();
+    assert_eq!(broken.why, "a node waits for ever");
 }
 
-/// A search through all states.
-pub(crate) struct Explorer<L: Explored> {
-    bounds: Bounds,
-    /// What each node starts with.
-    fresh: [L; NODES],
-    cast: Cast<L>,
-    ways: Numbered<Vec<u32>>,
-    pasts: Numbered<Past>,
-    states: Vec<State>,
-    /// Whence each state was reached first.
-    before: Vec<(u32, Option<Move>)>,
-    numbers: HashMap<u64, u32, Fingerprints>,
-    /// The steps that are taken sometime, whoever asks for what: from where to where.
-    certain: Vec<(u32, u32)>,
-    cut: Vec<bool>,
+#[test]
+fn a_lock_that_serves_a_waiting_node_only_when_another_asks_is_found_out() {
+    let broken = explore("lazy", TWO, |_| BrokenLock::new(Fault::Lazy)).unwrap_err();
+    assert_eq!(broken.why, "a node waits for ever");
 }
 
-impl<L: Explored> Explorer<L> {
-    /// Of three nodes, each with the lock that is made for it.
-    pub(crate) fn new(bounds: Bounds, lock: impl Fn(usize) -> L) -> Self {
-        let leaders = [bounds.leader, bounds.successor.unwrap_or(bounds.leader)];
-        Self {
-            bounds,
-            fresh: std::array::from_fn(lock),
-            cast: Cast::new(bounds.members, leaders, bounds.slow, bounds.stamp_max),
-            ways: Numbered::new(),
-            pasts: Numbered::new(),
-            states: Vec::new(),
-            before: Vec::new(),
-            numbers: HashMap::default(),
-            certain: Vec::new(),
-            cut: Vec::new(),
-        }
-    }
+#[test]
+fn a_lock_that_does_not_repeat_what_a_restarted_node_lost_is_found_out() {
+    let lock = |_| BrokenLock::new(Fault::None);
+    let broken = explore("no fault", Bounds { crashes: 1, victims: &[2], rounds: 1, ..TWO }, lock).unwrap_err();
+    assert_eq!(broken.why, "a node waits for ever");
+    let broken = explore("no fault", Bounds { suspicions: 1, rounds: 1, ..TWO }, lock).unwrap_err();
+    assert_eq!(broken.why, "a node waits for ever");
+}
 
-    /// Visits every state there is.
-    pub(crate) fn explore(&mut self) -> Result<Figures, Broken> {
-        let nodes = std::array::from_fn(|node| self.cast.enter(node, self.fresh[node].clone()));
-        let ways = [self.ways.number(Vec::new()); NODES * NODES];
-        let past = self.pasts.number(Past { highest: Fence::ZERO, repeats: 0, suspicions: 0, crashes: 0, hour: 0 });
-        let mut first = State { nodes, ways, past };
-        for node in 0..self.bounds.members {
-            for event in [Event::Lead(Known::First), Event::Root] {
-                if event == Event::Root && node == self.bounds.leader {
-                    continue;
-                }
-                let next = self.follow(&first, Move::At(node, event));
-                first = next.map_err(|why| Broken { why, steps: Vec::new() })?.expect("a beginning");
-            }
-        }
-        self.visit(first, 0, None);
-        let mut held = 0;
-        let mut at = 0;
-        while at < self.states.len() {
-            held += usize::from(self.is_held(&self.states[at]));
-            self.expand(at)?;
-            at += 1;
-        }
-        if self.bounds.post == Post::Promised {
-            self.certain.sort_unstable_by_key(|&(_, to)| to);
-            for &node in self.bounds.askers {
-                self.check_waiter(node)?;
-            }
-        }
-        let cut = self.cut.iter().filter(|&&cut| cut).count();
-        Ok(Figures { states: self.states.len(), held, cut, letters: self.cast.letters.len() })
-    }
+/// One node cancels and renews beside one that waits.
+const RENEWING: Bounds = Bounds { rounds: 1, cancels: 1, renewals: 1, ..TWO };
 
-    fn visit(&mut self, state: State, from: usize, by: Option<Move>) -> u32 {
-        let next = u32::try_from(self.states.len()).unwrap();
-        let number = *self.numbers.entry(Fingerprints::default().hash_one(state)).or_insert(next);
-        if number == next {
-            assert!(self.states.len() < STATES_MAX, "bounds that end: {:?}", self.bounds);
-            self.states.push(state);
-            self.before.push((u32::try_from(from).unwrap(), by));
-            self.cut.push(false);
-        }
-        number
-    }
+/// One node only tries.
+const TRYING: Bounds = Bounds { triers: &[0], ..TWO };
 
-    /// Takes every step there is from a state.
-    fn expand(&mut self, at: usize) -> Result<(), Broken> {
-        let state = self.states[at];
-        for (step, certain) in self.moves(&state) {
-            match self.follow(&state, step) {
-                Ok(None) => self.cut[at] = true,
-                Ok(Some(next)) if next == state => {}
-                Ok(Some(next)) => {
-                    let number = self.visit(next, at, Some(step));
-                    if certain {
-                        self.certain.push((u32::try_from(at).unwrap(), number));
-                    }
-                }
-                Err(why) => return Err(self.broken(why, at, Some(step))),
-            }
-        }
-        Ok(())
-    }
+/// A node is suspected without reason, and messages to it may be lost meanwhile.
+const SUSPECTING: Bounds = Bounds { rounds: 1, suspicions: 1, hours: 1, calm: true, ..TWO };
 
-    /// Whatever can happen next, and whether it happens sometime whatever else does.
-    fn moves(&self, state: &State) -> Vec<(Move, bool)> {
-        let bounds = &self.bounds;
-        let mut moves = Vec::new();
-        let past = *self.pasts.get(state.past);
-        let hour = past.hour;
-        let due = |&number: &u32| self.cast.get(number).is_due(hour);
-        let calm = state.ways.iter().all(|&way| self.ways.get(way).is_empty()) && !state.nodes.iter().any(due);
-        if hour < bounds.hours && (calm || !bounds.calm) {
-            moves.push((Move::Hour, true));
-        }
-        let changing =
-            state.nodes.iter().take(bounds.members).any(|&number| self.cast.get(number).known != Known::First);
-        for (node, &number) in state.nodes.iter().enumerate().take(bounds.members) {
-            let local = self.cast.get(number);
-            if past.crashes < bounds.crashes && bounds.victims.contains(&node) {
-                moves.push((Move::Crash(node), false));
-            }
-            let mut may = |condition: bool, event: Event, certain: bool| {
-                if condition {
-                    moves.push((Move::At(node, event), certain));
-                }
-            };
-            let asks = local.role == Role::Idle && local.asked < bounds.rounds && bounds.askers.contains(&node);
-            let tries = bounds.triers.contains(&node);
-            may(local.is_due(hour), Event::Timeout, true);
-            may(asks && !tries, Event::Acquire, false);
-            may(asks && tries, Event::Try, false);
-            let holds = local.holds(hour).is_some();
-            may(holds, Event::Release, true);
-            may(holds && local.renewed < bounds.renewals, Event::Renew, false);
-            let waits = matches!(local.role, Role::Waiting { .. });
-            may(waits && local.cancelled < bounds.cancels, Event::Cancel, false);
-            for peer in (0..bounds.members).filter(|&peer| peer != node) {
-                let suspected = local.suspects.meets(NodeSet::slot(peer));
-                may(!suspected && past.suspicions < bounds.suspicions, Event::Down(peer), false);
-                may(suspected, Event::Up(peer), true);
-            }
-            may(local.known == Known::None && node != bounds.leader, Event::Lead(Known::First), true);
-            let leads = match local.known {
-                Known::First => Some(bounds.leader),
-                Known::None => None,
-                Known::Second => bounds.successor,
-            };
-            may(!local.rooted && leads.is_some_and(|leader| leader != node), Event::Root, true);
-            if let Some(successor) = bounds.successor {
-                // Nobody leads before the leader before it has ceased to; whoever follows may hear of it at any time.
-                let ceased = self.cast.get(state.nodes[bounds.leader]).known != Known::First;
-                let first = local.known == Known::First;
-                may(first && node == bounds.leader, Event::Lead(Known::None), changing);
-                let told = local.known != Known::Second && (node != successor || ceased);
-                may(told, Event::Lead(Known::Second), changing);
-            }
-        }
-        for (way, &number) in state.ways.iter().enumerate() {
-            let letters = self.ways.get(number);
-            let given_up = self.cast.get(state.nodes[way / NODES]).suspects.meets(NodeSet::slot(way % NODES));
-            match bounds.post {
-                Post::Promised => {
-                    let Some(&first) = letters.first() else { continue };
-                    let heard = if first == ANEW { Event::Reset(way / NODES) } else { Event::Hear(first) };
-                    moves.push((Move::At(way % NODES, heard), true));
-                    if first != ANEW && (given_up || letters.get(1) == Some(&ANEW)) {
-                        moves.push((Move::Lose(way), false));
-                    }
-                }
-                Post::Disordered { repeats } => {
-                    let mut distinct = letters.clone();
-                    distinct.dedup();
-                    for letter in distinct {
-                        moves.push((Move::At(way % NODES, Event::Hear(letter)), true));
-                        if past.repeats < repeats {
-                            moves.push((Move::Repeat(letter), false));
-                        }
-                    }
-                }
-            }
-        }
-        moves
-    }
+/// The first node restarts at any moment, and leases end.
+const CRASHING: Bounds = Bounds { rounds: 1, crashes: 1, victims: &[0], hours: 2, calm: true, ..TWO };
 
-    /// The state after a step; `None` beyond the bounds.
-    fn follow(&mut self, state: &State, step: Move) -> Result<Option<State>, &'static str> {
-        let mut next = *state;
-        let mut past = *self.pasts.get(state.past);
-        let (node, event) = match step {
-            Move::At(node, event) => (node, event),
-            Move::Repeat(letter) => {
-                past.repeats += 1;
-                (self.cast.letters[letter as usize].to, Event::Hear(letter))
-            }
-            Move::Lose(way) => {
-                let rest = self.ways.get(state.ways[way])[1..].to_vec();
-                next.ways[way] = self.ways.number(rest);
-                return Ok(Some(next));
-            }
-            Move::Crash(node) => {
-                past.crashes += 1;
-                next.nodes[node] = self.cast.reboot(next.nodes[node], self.fresh[node].clone(), past.hour);
-                for to in (0..self.bounds.members).filter(|&to| to != node) {
-                    let way = node * NODES + to;
-                    let mut letters = self.ways.get(next.ways[way]).clone();
-                    letters.truncate(1); // no other can have left
-                    letters.push(ANEW);
-                    next.ways[way] = self.ways.number(letters);
-                }
-                next.past = self.pasts.number(past);
-                return Ok(Some(next));
-            }
-            Move::Hour => {
-                past.hour += 1;
-                next.past = self.pasts.number(past);
-                return Ok(Some(next));
-            }
-        };
-        if let Move::At(_, Event::Hear(letter)) = step {
-            let way = self.cast.letters[letter as usize].from * NODES + node;
-            self.take_off(&mut next, way, letter);
-        }
-        if let Event::Reset(from) = event {
-            self.take_off(&mut next, from * NODES + node, ANEW);
-        }
-        if let Event::Down(peer) = event {
-            // Of letters to one that is suspected only the first can have left.
-            past.suspicions += 1;
-            let mut letters = self.ways.get(next.ways[node * NODES + peer]).clone();
-            letters.truncate(1);
-            next.ways[node * NODES + peer] = self.ways.number(letters);
-        }
-        let taken = self.cast.step(next.nodes[node], event, past.hour);
-        if let Some(why) = taken.wrong {
-            return Err(why);
-        }
-        let Some(local) = taken.local else { return Ok(None) };
-        next.nodes[node] = local;
-        for letter in taken.says {
-            self.post(&mut next, letter);
-        }
-        if self.holders(&next, past.hour) > 1 {
-            return Err("two hold the lock");
-        }
-        if let Some(fence) = taken.granted {
-            if fence <= past.highest {
-                return Err("a fence does not grow");
-            }
-            past.highest = fence;
-        }
-        next.past = self.pasts.number(past);
-        Ok(Some(next))
-    }
+/// Leadership changes at any moment.
+const CHANGING: Bounds = Bounds { rounds: 1, successor: Some(1), hours: 1, calm: true, ..TWO };
 
-    /// Puts a letter on its way.
-    fn post(&mut self, state: &mut State, number: u32) {
-        let letter = &self.cast.letters[number as usize];
-        let way = letter.from * NODES + letter.to;
-        let mut letters = self.ways.get(state.ways[way]).clone();
-        match self.bounds.post {
-            Post::Promised => {
-                if letter.message.delivery() == Delivery::Latest {
-                    let same = (letter.message.word(), letter.message.about());
-                    letters.retain(|&old| {
-                        if old == ANEW {
-                            return true;
-                        }
-                        let old = &self.cast.letters[old as usize].message;
-                        (old.word(), old.about()) != same
-                    });
-                }
-                letters.push(number);
+/// With pauses between attempts, which end when nothing is in flight or due.
+const fn slow(bounds: Bounds) -> Bounds {
+    Bounds { slow: true, hours: if bounds.hours > 0 { bounds.hours } else { 1 }, calm: true, ..bounds }
+}
+
+/// The searches of a lock: those that are complete, and those that are cut at a Lamport time.
+fn searches(name: &str) -> (Vec<Bounds>, Vec<Bounds>) {
+    let once = Bounds { rounds: 1, ..TWO };
+    let until = |time_max, bounds| slow(Bounds { time_max, ..bounds });
+    match name {
+        "central" => (vec![TWO, ALL, RENEWING, TRYING, SUSPECTING, CRASHING, CHANGING], vec![]),
+        // While a node suspects the leader, where the token rests, the token goes round: not for ever here.
+        "token-ring" => {
+            (vec![TWO, ALL, RENEWING, TRYING, CHANGING, DUPLICATING, slow(CRASHING)], vec![until(14, SUSPECTING)])
+        }
+        "lamport" => (vec![TWO, RENEWING, TRYING, SUSPECTING, CRASHING], vec![]),
+        "ricart-agrawala" => (vec![TWO, ALL, RENEWING, TRYING, SUSPECTING, CRASHING, DUPLICATING], vec![]),
+        "maekawa" => {
+            let duplicating = Bounds { rounds: 1, ..DUPLICATING };
+            (vec![TWO, RENEWING, TRYING, SUSPECTING, CRASHING, duplicating].into_iter().map(slow).collect(), vec![])
+        }
+        "voting" => {
+            let trying = Bounds { triers: &[0], ..once };
+            let renewing = Bounds { cancels: 1, renewals: 1, askers: &[0], ..once };
+            (vec![once, trying, renewing, SUSPECTING, CRASHING].into_iter().map(slow).collect(), vec![])
+        }
+        // A node that waits for one that is gone asks again and again: not for ever here.
+        "raymond" => (vec![TWO, ALL, RENEWING, TRYING], vec![until(9, SUSPECTING), until(9, CRASHING)]),
+        name => panic!("no searches for {name}"),
+    }
+}
+
+macro_rules! searches_of_every_lock {
+    ($($name:ident in $module:ident = $number:literal: $word:literal, $about:literal;)+) => {$(
+        #[test]
+        fn $module() {
+            let (complete, cut) = super::searches($word);
+            for bounds in complete {
+                assert_eq!(super::prove($word, bounds, |_| protocol::mutex::$name::default()).cut, 0);
             }
-            Post::Disordered { .. } => {
-                letters.push(number);
-                letters.sort_unstable();
+            for bounds in cut {
+                super::prove($word, bounds, |_| protocol::mutex::$name::default());
             }
         }
-        state.ways[way] = self.ways.number(letters);
-    }
+    )+};
+}
 
-    /// Takes a letter off its way.
-    fn take_off(&mut self, state: &mut State, way: usize, letter: u32) {
-        let mut letters = self.ways.get(state.ways[way]).clone();
-        let place = letters.iter().position(|&other| other == letter).expect("it is on the way");
-        letters.remove(place);
-        state.ways[way] = self.ways.number(letters);
-    }
-
-    /// How many hold the lock.
-    fn holders(&self, state: &State, hour: u8) -> usize {
-        state.nodes.iter().filter(|&&number| self.cast.get(number).holds(hour).is_some()).count()
-    }
-
-    fn is_held(&self, state: &State) -> bool {
-        self.holders(state, self.pasts.get(state.past).hour) > 0
-    }
+mod no_two_hold_the_lock_and_no_node_starves {
+    protocol::for_each_mutex! { searches_of_every_lock }
 }

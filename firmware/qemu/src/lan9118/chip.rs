@@ -1,14 +1,14 @@
-//! The LAN9118 below the network driver: starting it, its MAC and PHY, and moving frames through its FIFOs.
+//! The LAN9118 below the network driver: start, MAC, PHY and FIFOs.
 //!
-//! Every wait is bounded. Some ways of the data sheet are not taken because the emulation differs there: looking at a
-//! receive status without taking it, skipping a frame with the fast-forward bit, and padding the end of sent frames.
+//! Every wait is bounded. Features whose emulation differs from the data sheet are not used: peeking at a receive
+//! status, skipping a frame with the fast-forward bit, and padding the end of sent frames.
 
 use super::registers as reg;
 use crate::peripherals::ETHERNET;
 
 /// The longest Ethernet frame, without its checksum.
 pub(super) const FRAME_BYTES_MAX: usize = 1514;
-/// The shortest thing that is a frame: two addresses and a type.
+/// The shortest frame: two addresses and a type.
 const FRAME_BYTES_MIN: usize = 14;
 /// Every received frame ends with its checksum.
 const CHECKSUM_BYTES: usize = 4;
@@ -16,18 +16,18 @@ const WORD_BYTES: usize = 4;
 
 /// A buffer holds a frame with its checksum, in whole words.
 const BUFFER_BYTES: usize = (FRAME_BYTES_MAX + CHECKSUM_BYTES).next_multiple_of(WORD_BYTES);
-/// Room for one frame on its way through a FIFO.
+/// A buffer between the network stack and a FIFO.
 pub(super) type Buffer = [u8; BUFFER_BYTES];
-/// An empty one.
+/// An empty buffer.
 pub(super) const BUFFER: Buffer = [0; BUFFER_BYTES];
 
-/// Room that sending any frame takes: two command words and the frame.
+/// FIFO room for any frame: two command words and the frame.
 #[expect(clippy::cast_possible_truncation, reason = "some 1,500 bytes")]
 const SEND_ROOM_BYTES: u32 = (2 * WORD_BYTES + FRAME_BYTES_MAX.next_multiple_of(WORD_BYTES)) as u32;
 
-/// How often a busy bit is read before the device counts as stuck. The slowest, a PHY access, takes some 25 us.
+/// How often a busy bit is read before the device counts as stuck. A PHY access, the slowest, takes some 25 us.
 const BUSY_POLLS_MAX: u32 = 10_000;
-/// Most statuses of sent frames taken at once.
+/// The most send statuses read at once.
 const STATUSES_MAX: u32 = 16;
 
 /// The device did not answer in time.
@@ -37,9 +37,9 @@ pub(super) struct Stuck;
 /// Why the Ethernet controller did not start.
 #[derive(Clone, Copy, defmt::Format)]
 pub(crate) enum StartError {
-    /// There is none, or its bus is not wired right: the test pattern reads as this.
+    /// The test pattern reads as this: no controller, or a wrong byte order.
     Bus(u32),
-    /// It does not wake up.
+    /// It does not become ready.
     Asleep,
     /// It does not come out of reset.
     Reset,
@@ -47,7 +47,7 @@ pub(crate) enum StartError {
     Mac,
 }
 
-/// Resets the device, gives it its address, and lets frames through. Nothing interrupts yet.
+/// Resets the device, sets its address, and enables receiving and sending. All interrupts stay masked.
 pub(super) fn start(address: [u8; 6]) -> Result<(), StartError> {
     let pattern = ETHERNET.read(reg::BYTE_TEST);
     if pattern != reg::BYTE_TEST_PATTERN {
@@ -77,15 +77,15 @@ fn start_mac(address: [u8; 6]) -> Result<(), Stuck> {
     write_mac(reg::MAC_CR, reg::MAC_CR_FULL_DUPLEX | reg::MAC_CR_SEND | reg::MAC_CR_RECEIVE)
 }
 
-/// Lets `events` interrupt, once they happen anew: what has happened before is forgotten, so look after this.
-pub(super) fn listen(events: u32) {
+/// Clears and unmasks `events`: check for earlier ones after this.
+pub(super) fn unmask(events: u32) {
     critical_section::with(|_| {
         ETHERNET.write(reg::INT_STS, events);
         ETHERNET.write(reg::INT_EN, ETHERNET.read(reg::INT_EN) | events);
     });
 }
 
-/// What has interrupted. It does not do so again before someone listens.
+/// Returns and masks the events that have fired.
 pub(super) fn take_interrupts() -> u32 {
     let enabled = ETHERNET.read(reg::INT_EN);
     let fired = ETHERNET.read(reg::INT_STS) & enabled;
@@ -93,27 +93,27 @@ pub(super) fn take_interrupts() -> u32 {
     fired
 }
 
-/// Whether a received frame waits.
+/// Returns whether a received frame is queued.
 pub(super) fn has_frame() -> bool {
     reg::frames_waiting(ETHERNET.read(reg::RX_FIFO_INF)) > 0
 }
 
-/// Whether any frame may be sent now.
+/// Returns whether there is room for any frame.
 pub(super) fn has_room() -> bool {
     reg::room_bytes(ETHERNET.read(reg::TX_FIFO_INF)) >= SEND_ROOM_BYTES
 }
 
-/// Takes the frame that waits into `buffer` and returns its length; nothing when the frame is of no use.
+/// Reads the next frame into `buffer` and returns its length; `None` where it is damaged, too short or too long.
 pub(super) fn take_frame(buffer: &mut Buffer) -> Option<usize> {
     let status = ETHERNET.read(reg::RX_STATUS_FIFO);
     let bytes = usize::try_from(reg::length_bytes(status)).ok()?;
-    // All of its words are taken, those that do not fit the buffer too: the next frame comes right after them.
-    let (places, _) = buffer.as_chunks_mut();
-    let mut places = places.iter_mut();
+    // Words that do not fit the buffer are read too: the next frame follows them.
+    let (words, _) = buffer.as_chunks_mut();
+    let mut words = words.iter_mut();
     for _ in 0..bytes.div_ceil(WORD_BYTES) {
         let word = ETHERNET.read(reg::RX_DATA_FIFO);
-        if let Some(place) = places.next() {
-            *place = word.to_le_bytes();
+        if let Some(target) = words.next() {
+            *target = word.to_le_bytes();
         }
     }
     let length = bytes.checked_sub(CHECKSUM_BYTES)?;
@@ -121,7 +121,7 @@ pub(super) fn take_frame(buffer: &mut Buffer) -> Option<usize> {
     (good && (FRAME_BYTES_MIN..=FRAME_BYTES_MAX).contains(&length)).then_some(length)
 }
 
-/// Sends the first `length` bytes of `buffer`; there must be room. Returns how many frames before it did not get out.
+/// Sends the first `length` bytes of `buffer`; there must be room. Returns how many earlier frames failed.
 pub(super) fn send_frame(buffer: &Buffer, length: usize) -> u32 {
     let length = length.min(FRAME_BYTES_MAX);
     let Ok(bytes) = u32::try_from(length) else {
@@ -137,11 +137,11 @@ pub(super) fn send_frame(buffer: &Buffer, length: usize) -> u32 {
     (0..statuses).map(|_| u32::from(ETHERNET.read(reg::TX_STATUS_FIFO) & reg::TX_STATUS_ERROR != 0)).sum()
 }
 
-/// Whether the link is up now. Listens for changes from before the answer on, so that none is missed.
+/// Returns whether the link is up. Changes are unmasked before it is read, so that none is missed.
 pub(super) fn is_link_up() -> Result<bool, Stuck> {
     read_phy(reg::PHY_EVENTS)?;
-    listen(reg::INT_PHY);
-    // The first read clears a loss that is over.
+    unmask(reg::INT_PHY);
+    // The first read clears a latched loss.
     read_phy(reg::PHY_STATUS)?;
     Ok(read_phy(reg::PHY_STATUS)? & reg::PHY_STATUS_LINK != 0)
 }

@@ -1,26 +1,25 @@
-//! How many messages an election takes, on paper.
+//! The number of messages of an election by its formula.
 
 use super::trial::Start;
 
-/// The messages of one election in which nothing goes wrong: `None` where no formula is known.
+/// Returns the messages of one election without faults; `None` if no formula is known.
 ///
-/// For bully, `nodes` counts the coordinator that crashed. It is asked like the others, so the best start costs n - 1;
-/// an election that skips members known to be down has one less.
+/// For bully, `nodes` includes the coordinator that crashed. It is asked like the others, so the best start costs n -
+/// 1; an election that skips members known to be down would cost one less.
 #[must_use]
 pub fn messages(algorithm: &str, nodes: u32, start: Start) -> Option<f64> {
     let n = f64::from(nodes);
-    // Members are alike but for their names: so many others are better than the starter, or as many hops it is to the
-    // best.
+    // Capacities are equal, so ids decide: how many members outrank the starter, or how many hops it is to the best.
     let better = match start {
         Start::One(starter) => Some(n - 1.0 - f64::from(starter)),
         Start::All => None,
     };
     Some(match (algorithm, better) {
-        // Every one of `better` members, and the starter, asks those better than itself; all but the dead one answer.
+        // The starter and each of the `better` members ask those above them; all but the crashed one answer.
         ("bully", Some(better)) => better * better + n - 2.0,
         ("ring", Some(_)) => 2.0 * n,
         ("chang-roberts", Some(better)) => better + 2.0 * n,
-        // The numbers only: telling the result takes n more.
+        // The candidates passed on; announcing the result takes n more.
         ("chang-roberts", None) => n * (1..=nodes).map(|k| 1.0 / f64::from(k)).sum::<f64>(),
         ("lelann", _) => n * n,
         ("wireless" | "wireless-flat", Some(_)) => 3.0 * n - 1.0,
@@ -33,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_formulas_give_the_known_numbers() {
+    fn the_formulas_give_the_published_numbers() {
         let worst = [4, 8, 16].map(|nodes| messages("bully", nodes, Start::One(0)));
         assert_eq!(worst, [Some(11.0), Some(55.0), Some(239.0)]);
         assert_eq!(messages("bully", 8, Start::One(6)), Some(7.0));
@@ -43,6 +42,6 @@ mod tests {
             let number = messages("chang-roberts", nodes, Start::All).unwrap();
             assert!((number - average).abs() < 0.05, "{number}");
         }
-        assert_eq!(messages("unheard-of", 4, Start::One(0)), None);
+        assert_eq!(messages("unknown", 4, Start::One(0)), None);
     }
 }

@@ -1,138 +1,145 @@
-//! One election, from the call until the best is known to all.
+//! One election, from its start until all nodes follow the best.
 
-use crate::compare::{Clerk, Mail, WARM_UP, ground};
-use crate::machine::Machine;
-use crate::peer::Member;
-use crate::queue::Micros;
-use crate::random::Chance;
-use crate::scenario::{Action, CapacityRule, Who};
-use crate::trace::{Observer, TraceEvent, What};
-use crate::world::{Life, World};
+use crate::base::Micros;
+use crate::base::rng::Probability;
+use crate::compare::{MessageCount, MessageCounter, WARM_UP, lan_scenario};
+use crate::nodes::protocol_node::Member;
+use crate::nodes::world;
+use crate::sim::capacity::CapacityRule;
+use crate::sim::fault_plan::{FaultAction, FaultTarget};
+use crate::sim::link_fault::LinkFault;
+use crate::sim::node::SimNode;
+use crate::sim::world::{PowerState, World};
+use crate::trace::{EventKind, Observer, TraceEvent};
 use protocol::wire::Stage;
 
-/// How long to look on after all know the leader: whatever is still on its way is counted, and that they agree must
-/// last.
+/// How long the run goes on after all nodes agree: messages in flight are counted, and the agreement must last.
 const QUIET: Micros = 500_000;
 
-/// How long a leader is in office before it crashes, where there is to be a dead one.
-const REIGN: Micros = 500_000;
+/// How long a leader leads before it crashes, in trials that begin with a crashed leader.
+const LEADER_UPTIME: Micros = 500_000;
 
-/// An election that has not ended by then never does.
+/// The time limit of an election.
 const LIMIT: Micros = 60_000_000;
 
-/// Who calls an election.
+/// Which nodes start an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// One node.
+    /// This node.
     One(u32),
-    /// Every node, at the same moment.
+    /// All nodes, at the same moment.
     All,
 }
 
-/// An election to be held.
+/// An election to be run.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The election, by its word.
+    /// The election's name.
     pub algorithm: &'static str,
-    /// How many nodes there are, with a dead leader if there is one.
+    /// The number of nodes, with a crashed leader if there is one.
     pub nodes: u32,
-    /// Whether the best of them has led, and has just crashed.
-    pub bereaved: bool,
-    /// Who calls.
+    /// Whether the best of them has led and has just crashed.
+    pub leader_crashed: bool,
+    /// Which nodes start it.
     pub start: Start,
-    /// What nodes are worth.
-    pub worth: CapacityRule,
-    /// How many frames are lost from the call on.
-    pub loss: Chance,
-    /// How long after the call the one that is to win crashes.
+    /// The capacities of the nodes.
+    pub capacity: CapacityRule,
+    /// The loss of frames from the start on.
+    pub loss: Probability,
+    /// How long after the start the node that would win crashes.
     pub crash: Option<Micros>,
-    /// The seed of all chance.
+    /// The seed of the run.
     pub seed: u64,
 }
 
-/// How it went.
+/// The result of a trial.
 #[derive(Clone, Debug)]
-pub struct Verdict {
-    /// What was sent, from the call on.
-    pub mail: Mail,
-    /// How long it took from the call until all knew the best of those that were up; `None` if they never did.
+pub struct TrialResult {
+    /// Messages and frames sent since the start.
+    pub sent: MessageCount,
+    /// The time from the start until all nodes followed the best that was up; `None` if they never did.
     pub time: Option<Micros>,
 }
 
-/// Counts what is sent, and notices when somebody changes its mind.
+/// Counts messages, and notices when a node's leader may have changed.
 struct Witness {
-    clerk: Clerk,
-    stirred: bool,
+    counter: MessageCounter,
+    changed: bool,
 }
 
 impl Observer for Witness {
-    fn see(&mut self, event: &TraceEvent) {
-        self.stirred |= matches!(
-            event.what,
-            What::Leads { .. } | What::Follows { .. } | What::Leaderless | What::Halted { .. } | What::Crash
+    fn observe(&mut self, event: &TraceEvent) {
+        self.changed |= matches!(
+            event.kind,
+            EventKind::Leads { .. }
+                | EventKind::Follows { .. }
+                | EventKind::Leaderless
+                | EventKind::Halted { .. }
+                | EventKind::Crash
         );
     }
 
-    fn read(&mut self, frame: &[u8]) {
-        self.clerk.read(frame);
+    fn on_frame(&mut self, frame: &[u8]) {
+        self.counter.read(frame);
     }
 }
 
 impl Trial {
-    /// Holds the election.
+    /// Runs the election.
     #[must_use]
-    pub fn hold(&self) -> Verdict {
-        let mut scenario = ground(self.algorithm, self.nodes);
-        scenario.capacity.rule = self.worth.clone();
-        let mut world = World::<Member>::new(&scenario, self.seed);
-        let mut witness = Witness { clerk: Clerk::new(world.plan().key(), Stage::Election), stirred: false };
+    pub fn run(&self) -> TrialResult {
+        let mut scenario = lan_scenario(self.algorithm, self.nodes);
+        scenario.world.capacity.rule = self.capacity.clone();
+        let mut world = world::<Member>(&scenario, self.seed);
+        let mut witness =
+            Witness { counter: MessageCounter::new(world.node_plan().key(), Stage::Election), changed: false };
         world.run_until(WARM_UP, &mut witness);
-        if self.bereaved {
+        if self.leader_crashed {
             let leader = best(&world);
-            world.apply(Action::Call(Who::Nodes(leader.clone())), &mut witness);
-            world.run_until(WARM_UP + REIGN, &mut witness);
-            world.apply(Action::Crash(Who::Nodes(leader)), &mut witness);
+            world.inject(FaultAction::Call(FaultTarget::Nodes(leader.clone())), &mut witness);
+            world.run_until(WARM_UP + LEADER_UPTIME, &mut witness);
+            world.inject(FaultAction::Crash(FaultTarget::Nodes(leader)), &mut witness);
         }
-        world.apply(Action::Loss(Some(self.loss)), &mut witness);
-        witness.clerk.begin();
-        let called = world.now();
+        world.inject(FaultAction::Link(LinkFault::Loss(Some(self.loss))), &mut witness);
+        witness.counter.begin();
+        let started = world.now();
         let starters = match self.start {
-            Start::One(name) => Who::Nodes(vec![name]),
-            Start::All => Who::All,
+            Start::One(node) => FaultTarget::Nodes(vec![node]),
+            Start::All => FaultTarget::All,
         };
-        world.apply(Action::Call(starters), &mut witness);
+        world.inject(FaultAction::Call(starters), &mut witness);
         if let Some(after) = self.crash {
-            world.run_until(called + after, &mut witness);
-            world.apply(Action::Crash(Who::Nodes(best(&world))), &mut witness);
+            world.run_until(started + after, &mut witness);
+            world.inject(FaultAction::Crash(FaultTarget::Nodes(best(&world))), &mut witness);
         }
-        let agreed = settle(&mut world, called + LIMIT, &mut witness);
-        Verdict { mail: witness.clerk.mail().clone(), time: agreed.map(|at| at - called) }
+        let agreed = run_to_agreement(&mut world, started + LIMIT, &mut witness);
+        TrialResult { sent: witness.counter.counts().clone(), time: agreed.map(|at| at - started) }
     }
 }
 
-/// Lets the network come to agree on its best, and returns since when it has.
-fn settle<M: Machine>(world: &mut World<M>, limit: Micros, witness: &mut Witness) -> Option<Micros> {
+/// Runs until the network agrees on its best node, and returns since when it has.
+fn run_to_agreement<M: SimNode>(world: &mut World<M>, limit: Micros, witness: &mut Witness) -> Option<Micros> {
     let mut since = agrees(world).then_some(world.now());
     while world.next_at().is_some_and(|at| at <= since.map_or(limit, |since| since + QUIET)) {
-        witness.stirred = false;
+        witness.changed = false;
         world.step(witness);
-        if witness.stirred {
+        if witness.changed {
             since = if agrees(world) { since.or(Some(world.now())) } else { None };
         }
     }
     since
 }
 
-/// The best node that is up, by name; in a list, as faults name nodes.
-fn best<M: Machine>(world: &World<M>) -> Vec<u32> {
-    let up = (0..world.nodes()).filter(|&name| world.node(name).life == Life::Up);
-    up.max_by_key(|&name| (world.node(name).capacity, name)).into_iter().collect()
+/// Returns the best node that is up, as a list for a fault's target.
+fn best<M: SimNode>(world: &World<M>) -> Vec<u32> {
+    let up = (0..world.node_count()).filter(|&node| world.view(node).power == PowerState::Up);
+    up.max_by_key(|&node| (world.view(node).capacity, node)).into_iter().collect()
 }
 
-/// Whether every node that is up follows the best of them.
-fn agrees<M: Machine>(world: &World<M>) -> bool {
+/// Returns whether every node that is up follows the best of them.
+fn agrees<M: SimNode>(world: &World<M>) -> bool {
     let best = best(world);
-    let up = (0..world.nodes()).map(|name| world.node(name)).filter(|node| node.life == Life::Up);
+    let up = (0..world.node_count()).map(|node| world.view(node)).filter(|node| node.power == PowerState::Up);
     up.map(|node| node.leader.map(|(leader, _)| leader))
         .all(|leader| leader.is_some() && leader == best.first().copied())
 }

@@ -1,25 +1,26 @@
-//! How many messages one entry and exit takes, on paper.
+//! The number of messages of one entry and exit by its formula.
 
 use super::Case;
 
-/// The messages of one entry and exit by a node that is not the coordinator; `None` where no formula is known. `set` is
-/// the mean size of a voting set, where there are such sets.
+/// Returns the messages of one entry and exit by a node that is not the coordinator; `None` if no formula is known.
+/// `set` is the mean size of a voting set, for locks that have them.
 ///
-/// Where somebody crashes, it is the formula of the same contention undisturbed. What Maekawa's lock takes under
-/// contention is a bound.
+/// With a crash, it is the formula of the same contention without one. Maekawa's under contention is an upper bound.
 #[must_use]
 pub fn messages(algorithm: &str, nodes: u32, case: Case, set: Option<f64>) -> Option<f64> {
     let others = f64::from(nodes) - 1.0;
     Some(match (algorithm, case) {
         // Request, grant, release.
         ("central", _) => 3.0,
-        // To all and from all.
+        // Request and reply, with each other node.
         ("ricart-agrawala", _) => 2.0 * others,
         // Request, acknowledgement and release, with each other node.
         ("lamport", _) | ("voting", Case::Uncontended) => 3.0 * others,
-        // Request, grant and release with the others of the set; at worst inquire, relinquish and fail too.
+        // Request, grant and release with the others of the set; at worst inquire, relinquish and failed too.
         ("maekawa", Case::Uncontended) => 3.0 * (set? - 1.0),
         ("maekawa", _) => 6.0 * (set? - 1.0),
+        // Request to each other node, and the token; an idle token needs a fresh lease besides.
+        ("suzuki-kasami", Case::Contended) => others + 1.0,
         _ => return None,
     })
 }
@@ -29,13 +30,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_formulas_give_the_known_numbers() {
+    fn the_formulas_give_the_published_numbers() {
         let of = |algorithm| messages(algorithm, 16, Case::Uncontended, Some(7.0));
         let known = [("central", 3.0), ("ricart-agrawala", 30.0), ("lamport", 45.0), ("maekawa", 18.0)];
         for (algorithm, number) in known {
             assert_eq!(of(algorithm), Some(number), "{algorithm}");
         }
         assert_eq!(messages("maekawa", 16, Case::Contended, Some(7.0)), Some(36.0));
+        assert_eq!(messages("suzuki-kasami", 16, Case::Contended, None), Some(16.0));
         assert_eq!(of("token-ring"), None, "from one to any number");
     }
 }

@@ -1,85 +1,59 @@
 //! The locks side by side.
 //!
-//! All nodes are worth the same, so the one with the highest name leads, and is the coordinator where there is one. It
-//! never asks for the lock itself.
+//! All capacities are equal, so the node with the highest id leads, and is the coordinator of locks that have one. It
+//! never requests the lock itself.
 //!
 //! | case | what |
 //! | --- | --- |
-//! | uncontended | every other node in turn asks, holds and gives back, three seconds apart: the mean over all of them |
-//! | contended | all of them ask at the same moment |
-//! | holder-crash | all of them ask again and again; one crashes while it holds the lock |
+//! | uncontended | every other node in turn requests, holds and releases, three seconds apart: the mean over all |
+//! | contended | all of them request at the same moment |
+//! | holder-crash | all of them request again and again; one crashes while it holds the lock |
 //! | coordinator-crash | the same, and the leader crashes |
-//! | bystander-crash | the same, and a node crashes that wants nothing |
+//! | bystander-crash | the same, and a node crashes that requests nothing |
 //!
-//! Whoever crashes is back after four seconds. A lock is asked for a second and held for twenty message times. Crashes are
-//! the mean over several moments. What tells somebody that others come first is counted apart: textbooks let it wait in
-//! silence.
+//! A node that crashes restarts after four seconds. The lease is a second, and a lock is held for twenty message
+//! times. Crashes are the mean over several moments. Messages that report a place in the queue are counted apart: in
+//! textbooks a requester waits without being notified.
 
 mod formula;
 mod trial;
 
 pub use formula::messages as formula;
-pub use trial::{Trial, Verdict};
+pub use trial::{Trial, TrialResult};
 
-use super::{Column, Comparison, Figure, HOP, Row};
-use crate::peer::{LOCKERS_MAX, MUTEXES};
-use crate::queue::Micros;
+use super::{Column, Comparison, Figure, Figures, HOP, Row};
+use crate::base::Micros;
+use crate::workload::locks::LOCK_GROUP_MAX;
+use protocol::registry::AnyMutex;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// How many nodes each lock is compared with, unless asked otherwise.
+/// The numbers of nodes that locks are compared with by default.
 pub const SIZES: [u32; 3] = [4, 8, 16];
 
-/// How many nodes can be compared.
-pub const NODES: RangeInclusive<u32> = 2..=LOCKERS_MAX as u32;
+/// The numbers of nodes that locks can be compared with.
+pub const NODES: RangeInclusive<u32> = 2..=LOCK_GROUP_MAX as u32;
 
-/// What tells somebody that others come first.
-const COURTESIES: [&str; 3] = ["waiting", "wait", "deferred"];
+/// The messages that report a place in the queue.
+const EXTRA: [&str; 3] = ["waiting", "wait", "deferred"];
 
-/// What members do, and who crashes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Case {
-    /// One asks at a time.
-    Uncontended,
-    /// All ask at once.
-    Contended,
-    /// Whoever holds the lock crashes.
-    HolderCrash,
+cases! {
+    /// One node requests the lock at a time.
+    Uncontended = "uncontended" in 0,
+    /// All nodes request it at once.
+    Contended = "contended" in 0,
+    /// The holder crashes.
+    HolderCrash = "holder-crash" in 1,
     /// The leader crashes.
-    CoordinatorCrash,
-    /// Somebody else crashes.
-    BystanderCrash,
+    CoordinatorCrash = "coordinator-crash" in 1,
+    /// Another node crashes.
+    BystanderCrash = "bystander-crash" in 1,
 }
 
 impl Case {
-    /// Every case there is.
-    pub const ALL: [Self; 5] =
-        [Self::Uncontended, Self::Contended, Self::HolderCrash, Self::CoordinatorCrash, Self::BystanderCrash];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Uncontended => "uncontended",
-            Self::Contended => "contended",
-            Self::HolderCrash => "holder-crash",
-            Self::CoordinatorCrash => "coordinator-crash",
-            Self::BystanderCrash => "bystander-crash",
-        }
-    }
-
-    /// Which part of the table it is in: what is undisturbed comes first.
-    const fn part(self) -> u8 {
-        match self {
-            Self::Uncontended | Self::Contended => 0,
-            Self::HolderCrash | Self::CoordinatorCrash | Self::BystanderCrash => 1,
-        }
-    }
-
-    /// How often it is tried with this many nodes. Where one of two crashes, no majority is left.
+    /// Returns the number of trials with this many nodes. If one of two crashes, no quorum is left.
     const fn trials(self, nodes: u32) -> u64 {
         match self {
             Self::Uncontended | Self::Contended => 1,
@@ -90,72 +64,42 @@ impl Case {
 }
 
 /// One lock in one case.
+pub type MutexRow = Row<Case, MutexFigures>;
+
+/// The figures of a lock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MutexRow {
-    /// The lock.
-    pub algorithm: &'static str,
-    /// How many nodes there are.
-    pub nodes: u32,
-    /// The case.
-    pub case: Case,
-    /// Messages for one entry and exit, one for each addressee.
-    pub messages: Figure,
-    /// What they should be.
-    pub formula: Option<Figure>,
-    /// How many message times it took from asking to getting the lock.
+pub struct MutexFigures {
+    /// Message times from request to grant.
     pub delay_hops: Figure,
-    /// How many it took from one that gave the lock back to the next that had asked for it before.
+    /// Message times from a release to the next grant, if that one was requested before.
     pub sync_delay_hops: Option<Figure>,
-    /// The longest that anybody waited, in microseconds: a message time is a thousand.
+    /// The longest wait, in microseconds; a message time is 1,000.
     pub max_wait: Micros,
-    /// How much did not hold: two holders, a fence that did not grow, somebody who never got the lock.
+    /// Violations: two holders, a fence that did not grow, a request that was never granted.
     pub violations: usize,
-    /// How often the lock was granted.
+    /// The number of grants.
     pub entries: usize,
-    /// Messages that tell somebody that others come first, for one entry and exit.
-    pub courtesies: Figure,
-    /// The messages for one entry and exit, by their words.
-    pub said: BTreeMap<&'static str, Figure>,
-    /// Frames sent again, for one entry and exit.
-    pub resends: Figure,
-    /// Frames that acknowledge letters, for one entry and exit.
-    pub receipts: Figure,
+    /// Messages that report a place in the queue.
+    pub extra: Figure,
 }
 
-impl Row for MutexRow {
+impl Figures for MutexFigures {
     const COLUMNS: &'static [Column] = &[
-        Column::words("algorithm"),
-        Column::numbers("nodes"),
-        Column::words("case"),
-        Column::numbers("messages"),
-        Column::numbers("formula"),
         Column::numbers("delay"),
         Column::numbers("sync delay"),
         Column::numbers("max wait"),
-        Column::numbers("courtesies"),
-        Column::numbers("receipts"),
+        Column::numbers("extra"),
         Column::numbers("violations"),
     ];
 
     fn cells(&self) -> Vec<String> {
-        let none = || "-".to_owned();
         vec![
-            self.algorithm.to_owned(),
-            self.nodes.to_string(),
-            self.case.name().to_owned(),
-            self.messages.to_string(),
-            self.formula.map_or_else(none, |formula| formula.to_string()),
             self.delay_hops.to_string(),
-            self.sync_delay_hops.map_or_else(none, |hops| hops.to_string()),
+            self.sync_delay_hops.map_or_else(|| "-".to_owned(), |hops| hops.to_string()),
             format!("{:.1} ms", self.max_wait as f64 / HOP as f64),
-            self.courtesies.to_string(),
-            self.receipts.to_string(),
+            self.extra.to_string(),
             self.violations.to_string(),
         ]
-    }
-
-    fn is_beside(&self, before: &Self) -> bool {
-        (self.case.part(), self.nodes) == (before.case.part(), before.nodes)
     }
 
     fn holds(&self) -> bool {
@@ -163,46 +107,35 @@ impl Row for MutexRow {
     }
 }
 
-/// How many trials [`compare`] makes with groups of these sizes.
+/// Returns how many trials [`compare`] runs with groups of these sizes.
 #[must_use]
 pub fn runs(sizes: &[u32]) -> usize {
     let of = |nodes: u32| Case::ALL.into_iter().map(move |case| case.trials(nodes) as usize);
-    MUTEXES.len() * sizes.iter().flat_map(|&nodes| of(nodes)).sum::<usize>()
+    AnyMutex::NAMES.len() * sizes.iter().flat_map(|&nodes| of(nodes)).sum::<usize>()
 }
 
-/// Compares all locks with groups of these sizes; `tick` is called once for each trial made.
+/// Compares all locks with groups of these sizes; calls `tick` after each trial.
 ///
 /// # Panics
-/// Where a size is not in [`NODES`].
-pub fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<MutexRow> {
-    assert!(sizes.iter().all(|nodes| NODES.contains(nodes)), "no groups of these sizes: {sizes:?}");
-    let pairs: Vec<(u32, &'static str)> =
-        sizes.iter().flat_map(|&nodes| MUTEXES.iter().map(move |&algorithm| (nodes, algorithm))).collect();
-    let rows = pairs.par_iter().flat_map_iter(|&(nodes, algorithm)| rows(algorithm, nodes, &tick));
-    let mut rows: Vec<MutexRow> = rows.collect();
-    rows.sort_by_key(|row| row.case.part()); // stable: within a part they stay in order
-    Comparison { rows }
+/// If a size is not in [`NODES`].
+pub fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<Case, MutexFigures> {
+    Comparison::of(sizes, &NODES, AnyMutex::NAMES, |algorithm, nodes| rows(algorithm, nodes, &tick))
 }
 
-/// All rows of one lock.
+/// Returns all rows of one lock.
 fn rows(algorithm: &'static str, nodes: u32, tick: &(impl Fn() + Sync)) -> Vec<MutexRow> {
     let mut set = None;
     let mut rows = Vec::new();
     for case in Case::ALL {
-        let trials = (0..case.trials(nodes)).into_par_iter();
-        let hold = |seed| {
-            let verdict = Trial { algorithm, nodes, case, seed }.hold();
-            tick();
-            verdict
-        };
-        let verdicts: Vec<Verdict> = trials.map(hold).collect();
-        if verdicts.is_empty() {
+        let trials = (0..case.trials(nodes)).into_par_iter().map(|seed| Trial { algorithm, nodes, case, seed });
+        let results: Vec<TrialResult> = trials.map(|trial| trial.run()).inspect(|_| tick()).collect();
+        if results.is_empty() {
             continue;
         }
-        let row = row(algorithm, nodes, case, &verdicts);
-        // Whoever asks asks all others of its set, once, if nobody else does.
+        let row = row(algorithm, nodes, case, &results);
+        // Without contention a requester asks every other member of its set once.
         if case == Case::Uncontended {
-            set = row.said.get("request").map(|asked| asked.get() + 1.0);
+            set = row.by_name.get("request").map(|requests| requests.get() + 1.0);
         }
         let formula = formula(algorithm, nodes, case, set).map(Figure::new);
         rows.push(MutexRow { formula, ..row });
@@ -210,33 +143,36 @@ fn rows(algorithm: &'static str, nodes: u32, tick: &(impl Fn() + Sync)) -> Vec<M
     rows
 }
 
-/// What came of one case.
-fn row(algorithm: &'static str, nodes: u32, case: Case, verdicts: &[Verdict]) -> MutexRow {
-    let entries: usize = verdicts.iter().map(|verdict| verdict.waits.len()).sum();
+/// Returns the row of one case.
+fn row(algorithm: &'static str, nodes: u32, case: Case, results: &[TrialResult]) -> MutexRow {
+    let entries: usize = results.iter().map(|result| result.waits.len()).sum();
     let per_entry = |count: u64| Figure::new(count as f64 / entries.max(1) as f64);
-    let mut said: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for (&word, count) in verdicts.iter().flat_map(|verdict| &verdict.mail.said) {
-        *said.entry(word).or_default() += count;
+    let mut by_name: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for (&name, count) in results.iter().flat_map(|result| &result.sent.by_name) {
+        *by_name.entry(name).or_default() += count;
     }
-    let courtesies: u64 = COURTESIES.iter().filter_map(|word| said.get(word)).sum();
-    let messages: u64 = verdicts.iter().map(|verdict| verdict.mail.messages).sum();
+    let extra: u64 = EXTRA.iter().filter_map(|name| by_name.get(name)).sum();
+    let messages: u64 = results.iter().map(|result| result.sent.messages).sum();
     let hops = |times: Vec<Micros>| Figure::mean(times.into_iter().map(|time| time as f64 / HOP as f64));
-    let waits: Vec<Micros> = verdicts.iter().flat_map(|verdict| verdict.waits.iter().copied()).collect();
-    let handovers: Vec<Micros> = verdicts.iter().flat_map(|verdict| verdict.handovers.iter().copied()).collect();
-    MutexRow {
-        algorithm,
-        nodes,
-        case,
-        messages: per_entry(messages - courtesies),
-        formula: None,
+    let waits: Vec<Micros> = results.iter().flat_map(|result| result.waits.iter().copied()).collect();
+    let handovers: Vec<Micros> = results.iter().flat_map(|result| result.handovers.iter().copied()).collect();
+    let figures = MutexFigures {
         max_wait: waits.iter().copied().max().unwrap_or(0),
         delay_hops: hops(waits),
         sync_delay_hops: (!handovers.is_empty()).then(|| hops(handovers)),
-        violations: verdicts.iter().map(|verdict| verdict.violations).sum(),
+        violations: results.iter().map(|result| result.violations).sum(),
         entries,
-        courtesies: per_entry(courtesies),
-        said: said.into_iter().map(|(word, count)| (word, per_entry(count))).collect(),
-        resends: per_entry(verdicts.iter().map(|verdict| verdict.mail.resends).sum()),
-        receipts: per_entry(verdicts.iter().map(|verdict| verdict.mail.receipts).sum()),
+        extra: per_entry(extra),
+    };
+    Row {
+        algorithm,
+        nodes,
+        case,
+        messages: per_entry(messages - extra),
+        formula: None,
+        by_name: by_name.into_iter().map(|(name, count)| (name, per_entry(count))).collect(),
+        retransmits: per_entry(results.iter().map(|result| result.sent.retransmits).sum()),
+        acks: per_entry(results.iter().map(|result| result.sent.acks).sum()),
+        figures,
     }
 }

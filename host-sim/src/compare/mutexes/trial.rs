@@ -1,225 +1,226 @@
-//! One trial of a lock: members ask, hold and give back, and every message is counted.
+//! One trial of a lock: nodes request, hold and release it, and every message is counted.
 
 use super::Case;
-use crate::checker::Checkers;
-use crate::compare::{Clerk, HOP, Mail, ground};
-use crate::peer::Locker;
-use crate::queue::Micros;
-use crate::random::Chance;
-use crate::scenario::{Action, LockPlan, Scenario, Who};
-use crate::trace::{Deed, Observer, TraceEvent, What};
-use crate::world::World;
-use protocol::mandate::Mode;
+use crate::base::Micros;
+use crate::base::rng::Probability;
+use crate::check::Checkers;
+use crate::compare::{HOP, MessageCount, MessageCounter, lan_scenario};
+use crate::nodes::protocol_node::LockNode;
+use crate::nodes::world;
+use crate::scenario::Scenario;
+use crate::sim::fault_plan::{FaultAction, FaultTarget};
+use crate::sim::world::World;
+use crate::trace::{EventKind, LockEvent, Observer, TraceEvent};
+use crate::workload::locks::LockPlan;
+use protocol::base::quorum::Mode;
 use protocol::mutex::{Command, LockId};
 use protocol::wire::Stage;
-use protocol::{Span, Timing};
+use protocol::{Duration, Timing};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What the lock is called.
-const DOOR: &str = "door";
+const LOCK_NAME: &str = "door";
 
-/// For how long it is asked for.
-const LEASE: Span = Span::from_secs(1);
+/// The lease that is requested.
+const LEASE: Duration = Duration::from_secs(1);
 
-/// The longest lease there is: so long a node that started keeps from granting anything.
-const LOCK_LEASE: Span = Span::from_secs(2);
+/// The longest lease possible: for so long a node that booted grants nothing.
+const LOCK_LEASE: Duration = Duration::from_secs(2);
 
-/// How long nodes are up before anything is asked of them: somebody leads, and has led long enough to grant.
+/// How long nodes are up before a trial: a node leads, and has led long enough to grant.
 const WARM_UP: Micros = 10_000_000;
 
 /// How long a lock is held.
 const HOLD: Micros = 20 * HOP;
 
-/// How long to look on after the last has given back: whatever is still on its way is counted.
+/// How long the run goes on after the last release: messages in flight are counted.
 const QUIET: Micros = 200 * HOP;
 
-/// How long nobody wants anything before one asks alone: everybody has heard of the last one's stamp by then, from the
-/// leader. Nothing that is sent in this time counts.
+/// The pause between requests without contention: by then the leader has spread the last requester's Lamport time to
+/// all nodes. Frames sent in the pause do not count.
 const PAUSE: Micros = 3_000_000;
 
-/// How long members contend before somebody crashes, how long that one is down, and how long they go on after that.
+/// How long nodes contend before the crash, how long the crashed node is down, and how long contention goes on after
+/// it.
 const BEFORE: Micros = 500_000;
 const DOWN: Micros = 4_000_000;
 const AFTER: Micros = 4_000_000;
 
-/// Who has not got the lock by then never does.
+/// The time limit of a request.
 const LIMIT: Micros = 30_000_000;
 
-/// A trial to be made.
+/// A trial to be run.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
-    /// The lock, by its word.
+    /// The lock's name.
     pub algorithm: &'static str,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: u32,
-    /// What they do, and who crashes.
+    /// What the nodes do, and which one crashes.
     pub case: Case,
-    /// The seed of all chance.
+    /// The seed of the run.
     pub seed: u64,
 }
 
-/// How it went.
+/// The result of a trial.
 #[derive(Clone, Debug, Default)]
-pub struct Verdict {
-    /// What was sent.
-    pub mail: Mail,
-    /// How long each waited that got the lock, from when it asked.
+pub struct TrialResult {
+    /// Messages and frames sent.
+    pub sent: MessageCount,
+    /// The time from each request to its grant.
     pub waits: Vec<Micros>,
-    /// How long it took from one that gave the lock back to the next that got it, where that one had asked before.
+    /// The time from each release to the next grant, if that one was requested before.
     pub handovers: Vec<Micros>,
-    /// How much did not hold.
+    /// The number of violations.
     pub violations: usize,
 }
 
-/// What a member is about to do.
+/// The next step of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Act {
-    Ask,
+enum Step {
+    Request,
     Release,
 }
 
-/// Counts what is sent, checks what must hold, and notes what members are told.
+/// Counts messages, runs the checkers, and records the events of the lock.
 struct Witness {
-    clerk: Clerk,
+    counter: MessageCounter,
     checkers: Checkers,
-    deeds: Vec<(Micros, u32, Deed)>,
+    events: Vec<(Micros, u32, LockEvent)>,
 }
 
 impl Observer for Witness {
-    fn see(&mut self, event: &TraceEvent) {
-        self.checkers.see(event);
-        if let (What::Lock { deed, .. }, Some(node)) = (event.what, event.node) {
-            self.deeds.push((event.at, node, deed));
+    fn observe(&mut self, event: &TraceEvent) {
+        self.checkers.observe(event);
+        if let (EventKind::Lock { event: lock_event, .. }, Some(node)) = (event.kind, event.node) {
+            self.events.push((event.at, node, lock_event));
         }
     }
 
-    fn read(&mut self, frame: &[u8]) {
-        self.clerk.read(frame);
+    fn on_frame(&mut self, frame: &[u8]) {
+        self.counter.read(frame);
     }
 }
 
-/// A trial under way.
-struct Scene {
-    world: World<Locker>,
+/// A trial in progress.
+struct TrialRun {
+    world: World<LockNode>,
     witness: Witness,
-    /// What members do next, and when.
-    plan: BTreeSet<(Micros, u32, Act)>,
-    /// Since when who has been waiting.
-    asked: BTreeMap<u32, Micros>,
+    /// The next steps of the nodes, by time.
+    plan: BTreeSet<(Micros, u32, Step)>,
+    /// When each waiting node requested the lock.
+    requested: BTreeMap<u32, Micros>,
     holder: Option<u32>,
     released: Option<Micros>,
-    /// Whether members ask again when they have given back.
+    /// Whether nodes request again after a release.
     eager: bool,
-    verdict: Verdict,
+    result: TrialResult,
 }
 
 impl Trial {
-    /// Makes the trial.
+    /// Runs the trial.
     #[must_use]
-    pub fn hold(&self) -> Verdict {
+    pub fn run(&self) -> TrialResult {
         let scenario = self.scenario();
-        let mut world = World::<Locker>::new(&scenario, self.seed);
-        let clerk = Clerk::new(world.plan().key(), Stage::Mutex);
-        let mut witness = Witness { clerk, checkers: Checkers::default(), deeds: Vec::new() };
+        let mut world = world::<LockNode>(&scenario, self.seed);
+        let counter = MessageCounter::new(world.node_plan().key(), Stage::Mutex);
+        let mut witness = Witness { counter, checkers: Checkers::default(), events: Vec::new() };
         world.run_until(WARM_UP, &mut witness);
-        let mut scene = Scene {
+        let mut run = TrialRun {
             world,
             witness,
             plan: BTreeSet::new(),
-            asked: BTreeMap::new(),
+            requested: BTreeMap::new(),
             holder: None,
             released: None,
             eager: false,
-            verdict: Verdict::default(),
+            result: TrialResult::default(),
         };
-        // All are worth the same, so the last leads.
+        // Capacities are equal, so the last node leads.
         let leader = self.nodes - 1;
         match self.case {
             Case::Uncontended => {
-                for name in 0..leader {
-                    scene.run(scene.world.now() + PAUSE);
-                    scene.measure(name..name + 1);
+                for node in 0..leader {
+                    run.run(run.world.now() + PAUSE);
+                    run.measure(node..node + 1);
                 }
             }
-            Case::Contended => {
-                scene.measure(0..leader);
-            }
-            Case::HolderCrash => scene.crash(0..leader, None, self.seed),
-            Case::CoordinatorCrash => scene.crash(0..leader, Some(leader), self.seed),
-            Case::BystanderCrash => scene.crash(0..leader - 1, Some(leader - 1), self.seed),
+            Case::Contended => run.measure(0..leader),
+            Case::HolderCrash => run.crash(0..leader, None, self.seed),
+            Case::CoordinatorCrash => run.crash(0..leader, Some(leader), self.seed),
+            Case::BystanderCrash => run.crash(0..leader - 1, Some(leader - 1), self.seed),
         }
-        scene.verdict.violations += scene.witness.checkers.findings().len();
-        scene.verdict
+        run.result.violations += run.witness.checkers.findings().len();
+        run.result
     }
 
     fn scenario(&self) -> Scenario {
-        let mut scenario = ground("bully", self.nodes);
-        scenario.mode = Mode::Quorum;
-        scenario.timing = Timing { lock_lease: LOCK_LEASE, jitter: Span::ZERO, ..Timing::LAN };
-        scenario.locks = Some(LockPlan {
+        let mut scenario = lan_scenario("bully", self.nodes);
+        scenario.world.mode = Mode::Quorum;
+        scenario.timing = Timing { lock_lease: LOCK_LEASE, jitter: Duration::ZERO, ..Timing::LAN };
+        scenario.world.locks = Some(LockPlan {
             mutex: self.algorithm.to_owned(),
-            names: vec![DOOR.to_owned()],
-            contenders: Vec::new(), // they are told what to do
+            names: vec![LOCK_NAME.to_owned()],
+            contenders: Vec::new(), // the trial itself requests
             think: (0, 0),
             hold: (0, 0),
             lease: (0, 0),
             write: (0, 0),
-            trying: Chance::NEVER,
-            cancel: Chance::NEVER,
-            renew: Chance::NEVER,
+            try_only: Probability::NEVER,
+            cancel: Probability::NEVER,
+            renew: Probability::NEVER,
             fencing: true,
         });
         scenario
     }
 }
 
-impl Scene {
-    /// These ask, all at this moment.
-    fn ask(&mut self, names: Range<u32>) {
+impl TrialRun {
+    /// Has these nodes request the lock now.
+    fn request(&mut self, nodes: Range<u32>) {
         let now = self.world.now();
-        self.plan.extend(names.map(|name| (now, name, Act::Ask)));
+        self.plan.extend(nodes.map(|node| (now, node, Step::Request)));
     }
 
-    /// These ask, all at this moment, and everything that is sent until all have given back is counted.
-    fn measure(&mut self, names: Range<u32>) {
-        self.witness.clerk.begin();
-        self.ask(names);
+    /// Has these nodes request the lock now, and counts messages until all have released it.
+    fn measure(&mut self, nodes: Range<u32>) {
+        self.witness.counter.begin();
+        self.request(nodes);
         self.finish();
-        self.verdict.mail.add(self.witness.clerk.mail());
+        self.result.sent.add(self.witness.counter.counts());
     }
 
-    /// These contend without end. After a while one of them crashes, or whoever holds the lock; later it is back, and in
-    /// the end everybody must have had its turn.
-    fn crash(&mut self, names: Range<u32>, victim: Option<u32>, turn: u64) {
+    /// Has these nodes contend again and again. After a while the victim, or the holder, crashes; later it restarts,
+    /// and in the end every request must have been granted.
+    fn crash(&mut self, contenders: Range<u32>, victim: Option<u32>, index: u64) {
         self.eager = true;
-        self.witness.clerk.begin();
-        let contenders = names.clone();
-        self.ask(names);
-        self.run(self.world.now() + BEFORE + turn * HOLD * 2 / 3);
+        self.witness.counter.begin();
+        self.request(contenders.clone());
+        self.run(self.world.now() + BEFORE + index * HOLD * 2 / 3);
         while victim.is_none() && self.holder.is_none() && self.step(self.world.now() + LIMIT) {}
         let victim = victim.or(self.holder).unwrap_or(0);
-        self.world.apply(Action::Crash(Who::Nodes(vec![victim])), &mut self.witness);
-        self.asked.remove(&victim);
-        self.plan.retain(|&(_, name, _)| name != victim);
+        self.world.inject(FaultAction::Crash(FaultTarget::Nodes(vec![victim])), &mut self.witness);
+        self.requested.remove(&victim);
+        self.plan.retain(|&(_, node, _)| node != victim);
         self.holder = self.holder.filter(|&holder| holder != victim);
         self.run(self.world.now() + DOWN);
-        self.world.apply(Action::Restart { who: Who::Nodes(vec![victim]), blank: false }, &mut self.witness);
+        self.world
+            .inject(FaultAction::Restart { target: FaultTarget::Nodes(vec![victim]), blank: false }, &mut self.witness);
         if contenders.contains(&victim) {
-            self.ask(victim..victim + 1);
+            self.request(victim..victim + 1);
         }
         self.run(self.world.now() + AFTER);
         self.eager = false;
         self.finish();
-        self.verdict.mail.add(self.witness.clerk.mail());
+        self.result.sent.add(self.witness.counter.counts());
     }
 
-    /// Goes on until everybody has had its turn and nothing more is said.
+    /// Runs until every request was granted and released, and no message is in flight.
     fn finish(&mut self) {
         let limit = self.world.now() + LIMIT;
-        while (!self.plan.is_empty() || !self.asked.is_empty() || self.holder.is_some()) && self.step(limit) {}
-        self.verdict.violations += self.asked.len();
-        self.asked.clear();
+        while (!self.plan.is_empty() || !self.requested.is_empty() || self.holder.is_some()) && self.step(limit) {}
+        self.result.violations += self.requested.len();
+        self.requested.clear();
         self.run(self.world.now() + QUIET);
     }
 
@@ -228,59 +229,53 @@ impl Scene {
         self.world.run_until(until, &mut self.witness);
     }
 
-    /// Lets the next thing happen, if it is not after `until`.
+    /// Runs the next step or event, if it is not after `until`.
     fn step(&mut self, until: Micros) -> bool {
         let planned = self.plan.first().copied().filter(|&(at, ..)| at <= until);
         let next = self.world.next_at().filter(|&at| at <= until);
         match (planned, next) {
-            (Some((at, name, act)), next) if next.is_none_or(|next| at <= next) => {
+            (Some((at, node, step)), next) if next.is_none_or(|next| at <= next) => {
                 self.plan.pop_first();
                 self.world.run_until(at, &mut self.witness);
-                let lock = LockId::from_name(DOOR);
-                let command = match act {
-                    Act::Ask => Command::Acquire { lock, lease: LEASE },
-                    Act::Release => Command::Release { lock },
+                let lock = LockId::from_name(LOCK_NAME);
+                let command = match step {
+                    Step::Request => Command::Acquire { lock, lease: LEASE },
+                    Step::Release => Command::Release { lock },
                 };
-                self.world.ask(name, command, &mut self.witness);
+                self.world.lock_command(node, command, &mut self.witness);
             }
             (_, Some(_)) => _ = self.world.step(&mut self.witness),
             (_, None) => return false,
         }
-        for (at, name, deed) in std::mem::take(&mut self.witness.deeds) {
-            self.note(at, name, deed);
+        for (at, node, lock_event) in std::mem::take(&mut self.witness.events) {
+            self.on_lock_event(at, node, lock_event);
         }
         true
     }
 
-    fn note(&mut self, at: Micros, name: u32, deed: Deed) {
-        match deed {
-            Deed::Asks { .. } => _ = self.asked.entry(name).or_insert(at),
-            Deed::Acquired { .. } => {
-                let asked = self.asked.remove(&name).unwrap_or(at);
-                self.verdict.waits.push(at - asked);
-                let before = self.released.take().filter(|&released| asked < released);
-                self.verdict.handovers.extend(before.map(|released| at - released));
-                self.holder = Some(name);
-                self.plan.insert((at + HOLD, name, Act::Release));
+    fn on_lock_event(&mut self, at: Micros, node: u32, lock_event: LockEvent) {
+        match lock_event {
+            LockEvent::Requests { .. } => _ = self.requested.entry(node).or_insert(at),
+            LockEvent::Acquired { .. } => {
+                let requested = self.requested.remove(&node).unwrap_or(at);
+                self.result.waits.push(at - requested);
+                let before = self.released.take().filter(|&released| requested < released);
+                self.result.handovers.extend(before.map(|released| at - released));
+                self.holder = Some(node);
+                self.plan.insert((at + HOLD, node, Step::Release));
             }
-            Deed::Released | Deed::Lost => {
-                self.released = (deed == Deed::Released).then_some(at);
-                self.holder = self.holder.filter(|&holder| holder != name);
+            LockEvent::Released | LockEvent::Lost => {
+                self.released = (lock_event == LockEvent::Released).then_some(at);
+                self.holder = self.holder.filter(|&holder| holder != node);
                 if self.eager {
-                    self.plan.insert((at + HOP, name, Act::Ask));
+                    self.plan.insert((at + HOP, node, Step::Request));
                 }
             }
-            // It still wants it: it does not count yet, say, because it has just started.
-            Deed::Refused { .. } if self.asked.contains_key(&name) => _ = self.plan.insert((at + HOLD, name, Act::Ask)),
-            Deed::Refused { .. }
-            | Deed::Renews
-            | Deed::Releases
-            | Deed::Cancels
-            | Deed::Waits { .. }
-            | Deed::Renewed { .. }
-            | Deed::Shared { .. }
-            | Deed::Expiring
-            | Deed::Wrote { .. } => {} // nobody comes or goes
+            // The request stands: a node that has just booted, say, is not yet a member of the view.
+            LockEvent::Refused { .. } if self.requested.contains_key(&node) => {
+                _ = self.plan.insert((at + HOLD, node, Step::Request));
+            }
+            _ => {} // no request begins or ends
         }
     }
 }

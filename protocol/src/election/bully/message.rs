@@ -1,89 +1,75 @@
-//! What members say to each other in the bully election.
+//! Messages of the bully election.
 
-use crate::capacity::Standing;
-use crate::clock::Term;
-use crate::election::reign::Word;
-use crate::wire::{self, Delivery, Kind};
+use crate::base::capacity::Candidate;
+use crate::base::term::Term;
+use crate::election::leadership::{LeaderMessage, from_leader_message};
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// What members say to each other.
+/// Messages between the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// Is anybody there who is better?
+    /// Asks whether a better member is up.
     Election {
-        /// Which election.
+        /// The election.
         term: Term,
-        /// Who asks, as a candidate, if it is one.
-        caller: Option<Standing>,
+        /// The sender as a candidate, if it is one.
+        caller: Option<Candidate>,
     },
-    /// I am.
+    /// Answers that the sender is up and better.
     Ok {
-        /// Which election this answers.
+        /// The election that is answered.
         term: Term,
     },
-    /// I lead.
+    /// Announces the sender as the leader.
     Coordinator {
-        /// Under which term.
+        /// Its term.
         term: Term,
-        /// As what.
-        leader: Standing,
-        /// Who would lead otherwise.
-        second: Option<Standing>,
+        /// The leader.
+        leader: Candidate,
+        /// The runner-up.
+        runner_up: Option<Candidate>,
     },
-    /// An election is on.
+    /// Announces that an election is open.
     Alert {
-        /// Which.
+        /// The election.
         term: Term,
     },
-    /// I have just started: who leads?
+    /// Asks for the leader, after a boot.
     Ask,
-    /// Is anybody there who is better? I am better than those who asked before.
-    Shout {
-        /// Which election.
+    /// Asks whether a better member is up, and answers worse members that asked before.
+    Broadcast {
+        /// The election.
         term: Term,
-        /// Who asks, as a candidate, if it is one.
-        caller: Option<Standing>,
+        /// The sender as a candidate, if it is one.
+        caller: Option<Candidate>,
     },
-    /// What members say about the leader.
-    Reign(Word),
+    /// A message about the leader.
+    Leadership(LeaderMessage),
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        Self::Reign(word)
-    }
-}
+from_leader_message!(Message::Leadership);
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Bully
-    }
-
     fn delivery(&self) -> Delivery {
         match self {
-            Self::Election { .. } | Self::Ok { .. } | Self::Coordinator { .. } | Self::Alert { .. } => Delivery::Latest,
-            Self::Ask | Self::Shout { .. } => Delivery::Near,
-            Self::Reign(word) => word.delivery(),
+            Self::Election { .. } | Self::Ok { .. } | Self::Coordinator { .. } | Self::Alert { .. } => {
+                Delivery::ReliableLatest
+            }
+            Self::Ask | Self::Broadcast { .. } => Delivery::Unreliable,
+            Self::Leadership(message) => message.delivery(),
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Election { .. } => "election",
             Self::Ok { .. } => "ok",
             Self::Coordinator { .. } => "coordinator",
             Self::Alert { .. } => "alert",
             Self::Ask => "ask",
-            Self::Shout { .. } => "shout",
-            Self::Reign(word) => word.word(),
+            Self::Broadcast { .. } => "broadcast",
+            Self::Leadership(message) => message.name(),
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Bully { wire::decode(body) } else { None }
     }
 }

@@ -1,64 +1,48 @@
-//! What members say to each other in the election of Chang and Roberts.
+//! Messages of the election of Chang and Roberts.
 
-use crate::capacity::Standing;
-use crate::clock::Term;
-use crate::election::reign::Word;
-use crate::wire::{self, Delivery, Kind};
+use crate::base::capacity::Candidate;
+use crate::base::term::Term;
+use crate::election::leadership::{LeaderMessage, from_leader_message};
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// What members say to each other.
+/// Messages between the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// An election is on, and this is the best candidate so far.
+    /// The best candidate of an open round so far.
     Election {
-        /// Which round.
+        /// The round.
         round: u32,
-        /// Who; nobody, as long as only members were asked that cannot lead.
-        candidate: Option<Standing>,
+        /// The candidate; `None` while only members have seen it that cannot lead.
+        candidate: Option<Candidate>,
     },
-    /// The election is over.
+    /// The round is over.
     Elected {
-        /// The round, and the name of the winner.
+        /// The round, and the id of the winner.
         term: Term,
         /// The winner.
-        leader: Standing,
+        leader: Candidate,
     },
-    /// What members say about the leader.
-    Reign(Word),
+    /// A message about the leader.
+    Leadership(LeaderMessage),
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        Self::Reign(word)
-    }
-}
+from_leader_message!(Message::Leadership);
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::ChangRoberts
-    }
-
     fn delivery(&self) -> Delivery {
         match self {
-            Self::Election { .. } => Delivery::Reliable, // all numbers passed on, as the paper counts them
-            Self::Elected { .. } => Delivery::Latest,
-            Self::Reign(word) => word.delivery(),
+            Self::Election { .. } => Delivery::Reliable, // every candidate is passed on, as the paper counts
+            Self::Elected { .. } => Delivery::ReliableLatest,
+            Self::Leadership(message) => message.delivery(),
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Election { .. } => "election",
             Self::Elected { .. } => "elected",
-            Self::Reign(word) => word.word(),
+            Self::Leadership(message) => message.name(),
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::ChangRoberts { wire::decode(body) } else { None }
     }
 }

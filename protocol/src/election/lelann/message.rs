@@ -1,63 +1,47 @@
-//! What members say to each other in the election of Le Lann.
+//! Messages of the election of Le Lann.
 
-use crate::capacity::Capacity;
-use crate::election::reign::Word;
-use crate::group::NodeId;
-use crate::wire::{self, Delivery, Kind};
+use crate::base::capacity::Capacity;
+use crate::base::ids::NodeId;
+use crate::election::leadership::{LeaderMessage, from_leader_message};
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// A member's number on its way round.
+/// A member's number on its way round the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Number {
-    /// Of which round.
+    /// The round.
     pub round: u32,
-    /// Whose it is.
+    /// The member.
     pub owner: NodeId,
-    /// What that member is worth, if it can lead.
+    /// The member's capacity, if it can lead.
     pub capacity: Option<Capacity>,
-    /// How often it has been passed on.
+    /// Hops from the member to the receiver.
     pub hops: u8,
 }
 
-/// What members say to each other.
+/// Messages between the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// An election is on, and this is one of the numbers in it.
+    /// A number of an open round.
     Number(Number),
-    /// What members say about the leader.
-    Reign(Word),
+    /// A message about the leader.
+    Leadership(LeaderMessage),
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        Self::Reign(word)
-    }
-}
+from_leader_message!(Message::Leadership);
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Lelann
-    }
-
     fn delivery(&self) -> Delivery {
         match self {
             Self::Number(_) => Delivery::Reliable,
-            Self::Reign(word) => word.delivery(),
+            Self::Leadership(message) => message.delivery(),
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Number(_) => "number",
-            Self::Reign(word) => word.word(),
+            Self::Leadership(message) => message.name(),
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Lelann { wire::decode(body) } else { None }
     }
 }

@@ -1,93 +1,79 @@
-//! What members say to each other in the ring election.
+//! Messages of the ring election.
 
-use crate::capacity::Standing;
-use crate::clock::Term;
-use crate::election::reign::Word;
-use crate::group::NodeSet;
-use crate::wire::{self, Delivery, Kind};
+use crate::base::capacity::Candidate;
+use crate::base::ids::NodeSet;
+use crate::base::term::Term;
+use crate::election::leadership::{LeaderMessage, from_leader_message};
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// Who was met on the way round.
+/// The members a list has passed so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct List {
-    /// Which election, and who started it.
+    /// The election, and its initiator.
     pub term: Term,
-    /// Everybody who passed it on.
+    /// The members that passed it on.
     pub members: NodeSet,
-    /// Who of them is to lead, if one can.
-    pub first: Option<Standing>,
-    /// Who would otherwise.
-    pub second: Option<Standing>,
+    /// The best candidate among them, if one can lead.
+    pub best: Option<Candidate>,
+    /// The runner-up.
+    pub runner_up: Option<Candidate>,
 }
 
-/// How an election ended.
+/// The result of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Which one, and who started it.
+    /// The election, and its initiator.
     pub term: Term,
-    /// Who leads.
-    pub leader: Standing,
-    /// Who would otherwise.
-    pub second: Option<Standing>,
-    /// Who is in the ring.
-    pub ring: NodeSet,
+    /// The winner.
+    pub leader: Candidate,
+    /// The runner-up.
+    pub runner_up: Option<Candidate>,
+    /// The members of the ring.
+    pub members: NodeSet,
 }
 
-/// What members say to each other.
+/// Messages between the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// An election is on: put yourself on the list.
+    /// The list of an open election.
     Election(List),
-    /// It is over.
+    /// The election is over.
     Coordinator(Outcome),
-    /// Who is there? All successors I know of are gone.
+    /// Asks who is up, as all known successors are gone.
     Seek {
         /// The election it is for.
         term: Term,
     },
-    /// I am here.
+    /// Answers that the sender is up.
     Here {
         /// The election it is for.
         term: Term,
     },
-    /// What members say about the leader.
-    Reign(Word),
+    /// A message about the leader.
+    Leadership(LeaderMessage),
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        Self::Reign(word)
-    }
-}
+from_leader_message!(Message::Leadership);
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Ring
-    }
-
     fn delivery(&self) -> Delivery {
         match self {
-            // What a member passes on later is of a higher term, and what it asks later is all it wants to know.
-            Self::Election(_) | Self::Coordinator(_) | Self::Seek { .. } | Self::Here { .. } => Delivery::Latest,
-            Self::Reign(word) => word.delivery(),
+            // A later message of the same member is of a higher term, or asks again for the same.
+            Self::Election(_) | Self::Coordinator(_) | Self::Seek { .. } | Self::Here { .. } => {
+                Delivery::ReliableLatest
+            }
+            Self::Leadership(message) => message.delivery(),
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Election(_) => "election",
             Self::Coordinator(_) => "coordinator",
             Self::Seek { .. } => "seek",
             Self::Here { .. } => "here",
-            Self::Reign(word) => word.word(),
+            Self::Leadership(message) => message.name(),
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Ring { wire::decode(body) } else { None }
     }
 }

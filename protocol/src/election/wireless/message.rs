@@ -1,106 +1,96 @@
-//! The words of the wireless election.
+//! Messages of the wireless election.
 
-use crate::capacity::Standing;
-use crate::clock::Term;
-use crate::election::reign::Word;
-use crate::group::NodeId;
-use crate::wire::{self, Delivery, Kind};
+use crate::base::capacity::Candidate;
+use crate::base::ids::NodeId;
+use crate::base::term::Term;
+use crate::election::leadership::LeaderMessage;
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// What nodes say to each other.
+/// Messages between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// The leader is alive.
-    Beat {
+    /// The leader is up.
+    Heartbeat {
         /// Its term.
         term: Term,
-        /// Who it is.
-        leader: Standing,
-        /// The how many-th beat this is.
-        beat: u32,
-        /// How old the news are, in 1/255 of the lease.
+        /// The leader.
+        leader: Candidate,
+        /// Heartbeat counter.
+        count: u32,
+        /// Age of the message, in 1/255 of the lease.
         age: u8,
     },
-    /// I take part in this computation, and this is my parent (the root names itself).
+    /// The sender takes part in a computation.
     Election {
-        /// Which computation.
+        /// The computation.
         index: Term,
-        /// The sender's parent.
+        /// The sender's parent; the root is its own.
         parent: NodeId,
     },
-    /// I have not heard from you in this computation.
+    /// Asks a neighbour that was silent in a computation.
     Probe {
-        /// Which computation.
+        /// The computation.
         index: Term,
-        /// The sender's parent.
+        /// The sender's parent; the root is its own.
         parent: NodeId,
     },
-    /// These are the best of my part of the tree.
-    Ack {
-        /// Which computation.
+    /// Reports the best candidates of the sender's subtree to its parent.
+    Report {
+        /// The computation.
         index: Term,
-        /// The best candidate, if there is any.
-        best: Option<Standing>,
-        /// The best but one.
-        second: Option<Standing>,
+        /// The best candidate, if there is one.
+        best: Option<Candidate>,
+        /// The runner-up.
+        runner_up: Option<Candidate>,
     },
     /// A computation ended.
-    Leader {
+    Elected {
         /// Its index, now the leader's term.
         term: Term,
-        /// Who won.
-        leader: Standing,
-        /// Who would have won otherwise.
-        second: Option<Standing>,
-        /// How old the news are, in 1/255 of the lease.
+        /// The winner.
+        leader: Candidate,
+        /// The runner-up.
+        runner_up: Option<Candidate>,
+        /// Age of the message, in 1/255 of the lease.
         age: u8,
     },
-    /// Whoever leads here needs a term above this one.
-    Raise {
+    /// The leader must raise its term above this one.
+    RaiseTerm {
         /// The highest term known.
         term: Term,
     },
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        match word {
-            Word::Leader { term, leader, second, age } => Self::Leader { term, leader, second, age },
-            Word::Beat { term, leader, beat, age } => Self::Beat { term, leader, beat, age },
-            Word::Raise { term } => Self::Raise { term },
+impl From<LeaderMessage> for Message {
+    fn from(message: LeaderMessage) -> Self {
+        match message {
+            LeaderMessage::Elected { term, leader, runner_up, age } => Self::Elected { term, leader, runner_up, age },
+            LeaderMessage::Heartbeat { term, leader, count, age } => Self::Heartbeat { term, leader, count, age },
+            LeaderMessage::RaiseTerm { term } => Self::RaiseTerm { term },
         }
     }
 }
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Wireless
-    }
-
     fn delivery(&self) -> Delivery {
         match self {
-            Self::Election { .. } | Self::Probe { .. } | Self::Leader { .. } | Self::Beat { .. } => Delivery::Spread,
-            Self::Raise { .. } => Delivery::Near,
-            Self::Ack { .. } => Delivery::Latest,
+            Self::Election { .. } | Self::Probe { .. } | Self::Elected { .. } | Self::Heartbeat { .. } => {
+                Delivery::Jittered
+            }
+            Self::RaiseTerm { .. } => Delivery::Unreliable,
+            Self::Report { .. } => Delivery::ReliableLatest,
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
-            Self::Beat { .. } => "beat",
+            Self::Heartbeat { .. } => "leader-heartbeat",
             Self::Election { .. } => "election",
             Self::Probe { .. } => "probe",
-            Self::Ack { .. } => "ack",
-            Self::Leader { .. } => "leader",
-            Self::Raise { .. } => "raise",
+            Self::Report { .. } => "report",
+            Self::Elected { .. } => "leader",
+            Self::RaiseTerm { .. } => "raise",
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Wireless { wire::decode(body) } else { None }
     }
 }

@@ -1,107 +1,44 @@
-//! What members and the one that leads them say about locks.
+//! Messages between a member and the lock server.
 
-use crate::clock::{Stamp, Term};
+use crate::base::lamport::LamportTime;
+use crate::base::term::Term;
+use crate::base::time::Duration;
 use crate::mutex::{Fence, LOCKS_MAX, LockId, Refusal};
-use crate::time::Span;
-use crate::wire::{self, Delivery, Kind};
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// What members and the one that leads them say about locks.
+/// A message between a member and the lock server. `request` is the number of a request, `number` that of a renewal: a
+/// reply names the one it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum Message {
-    /// Grant me the lock.
-    Request {
-        /// Which.
-        lock: LockId,
-        /// The request's number: an earlier one of the sender is over.
-        request: Stamp,
-        /// For how long.
-        lease: Span,
-        /// Whether to refuse rather than to let wait.
-        trying: bool,
-    },
-    /// The lock is yours.
-    Grant {
-        /// Which.
-        lock: LockId,
-        /// Which request this answers.
-        request: Stamp,
-        /// Under which fence.
-        fence: Fence,
-        /// How long the request had waited at the sender.
-        waited: Span,
-    },
-    /// I need the lock no more.
-    Release {
-        /// Which.
-        lock: LockId,
-        /// The request it was granted to.
-        request: Stamp,
-    },
-    /// Others come first. I am there, and have not forgotten you.
-    Waiting {
-        /// Which lock.
-        lock: LockId,
-        /// Which request this answers.
-        request: Stamp,
-        /// How many.
-        ahead: u8,
-    },
-    /// I do not want the lock any more.
-    Cancel {
-        /// Which.
-        lock: LockId,
-        /// Which request is over.
-        request: Stamp,
-    },
-    /// Let me keep the lock.
-    Renew {
-        /// Which.
-        lock: LockId,
-        /// The request it was granted to.
-        request: Stamp,
-        /// The renewal's number.
-        number: Stamp,
-        /// For how long from now.
-        lease: Span,
-    },
-    /// You may keep the lock.
-    Renewed {
-        /// Which.
-        lock: LockId,
-        /// Which renewal this answers.
-        number: Stamp,
-    },
-    /// The lock is not granted, or not renewed.
-    Refused {
-        /// Which.
-        lock: LockId,
-        /// Which request this answers.
-        request: Stamp,
-        /// Why.
-        why: Refusal,
-    },
-    /// I follow you, hold these locks and no others, and take no grant of an earlier request any more.
-    Follows {
-        /// Under which term.
-        term: Term,
-        /// Which.
-        holds: [Option<LockId>; LOCKS_MAX],
-        /// Whether that is all: one that has just started may have been granted more before.
-        all: bool,
-    },
+    /// Requests the lock for `lease`, and withdraws earlier requests of the sender. `trying`: refuse rather than queue.
+    Request { lock: LockId, request: LamportTime, lease: Duration, trying: bool },
+    /// Grants the lock under `fence`; the request had `waited` at the server.
+    Grant { lock: LockId, request: LamportTime, fence: Fence, waited: Duration },
+    /// Gives the lock back.
+    Release { lock: LockId, request: LamportTime },
+    /// The request is queued behind `ahead` others.
+    Waiting { lock: LockId, request: LamportTime, ahead: u8 },
+    /// Withdraws the request.
+    Cancel { lock: LockId, request: LamportTime },
+    /// Requests to keep the lock for `lease` from now.
+    Renew { lock: LockId, request: LamportTime, number: LamportTime, lease: Duration },
+    /// Grants the renewal.
+    Renewed { lock: LockId, number: LamportTime },
+    /// Refuses the request or the renewal.
+    Refused { lock: LockId, request: LamportTime, reason: Refusal },
+    /// To a new leader: the sender has these locks in `held`, and accepts no grant of an earlier request. `complete`:
+    /// the sender surely holds no others; one that has just started may have forgotten some.
+    Follows { term: Term, held: [Option<LockId>; LOCKS_MAX], complete: bool },
 }
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Central
-    }
-
     fn delivery(&self) -> Delivery {
-        Delivery::Latest // whoever waits asks again, so nothing has to be promised
+        Delivery::ReliableLatest // a waiting member requests again
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Request { .. } => "request",
             Self::Grant { .. } => "grant",
@@ -115,7 +52,7 @@ impl wire::Message for Message {
         }
     }
 
-    fn about(&self) -> u32 {
+    fn topic(&self) -> u32 {
         match self {
             Self::Request { lock, .. }
             | Self::Grant { lock, .. }
@@ -124,16 +61,8 @@ impl wire::Message for Message {
             | Self::Cancel { lock, .. }
             | Self::Renew { lock, .. }
             | Self::Renewed { lock, .. }
-            | Self::Refused { lock, .. } => lock.0,
+            | Self::Refused { lock, .. } => lock.number(),
             Self::Follows { .. } => 0,
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Central { wire::decode(body) } else { None }
     }
 }

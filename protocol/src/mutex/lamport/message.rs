@@ -1,73 +1,49 @@
-//! What members say to each other in Lamport's lock.
+//! Messages of Lamport's lock.
 
-use crate::clock::Stamp;
-use crate::mutex::consent::{Turns, Word};
+use crate::base::lamport::LamportTime;
+use crate::mutex::permission::{PermissionMessage, RepliedRounds};
 use crate::mutex::{LOCKS_MAX, LockId};
-use crate::wire::{self, Delivery, Kind};
+use crate::wire::{self, Delivery};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
 /// Some locks of one member.
 pub type Locks = Vec<LockId, LOCKS_MAX>;
 
-/// What members say to each other.
+/// A message between members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum Message {
-    /// Of requests.
-    Word(Word),
-    /// I have written your request down.
-    Ack {
-        /// About which lock.
-        lock: LockId,
-        /// My own request for it, if I have one: the letter that said so may have been given up.
-        mine: Option<Stamp>,
-        /// Whose question this answers, and which.
-        turns: Turns,
-    },
-    /// Strike my requests out.
-    Release {
-        /// For which locks.
-        locks: Locks,
-    },
+    /// A request, or a reply that all permission-based locks share.
+    Permission(PermissionMessage),
+    /// Acknowledges the requests of `rounds`: they are queued. `own` is the number of the sender's own request, if any:
+    /// the message that carried it may be lost.
+    RequestAck { lock: LockId, own: Option<LamportTime>, rounds: RepliedRounds },
+    /// Removes the sender's requests for `locks` from the queue.
+    Release { locks: Locks },
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        Self::Word(word)
-    }
-}
+impl_from!(PermissionMessage as Permission);
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Lamport
-    }
-
     fn delivery(&self) -> Delivery {
-        Delivery::Latest // whoever waits asks again, so nothing has to be promised
+        Delivery::ReliableLatest // a waiting member asks again
     }
 
-    fn about(&self) -> u32 {
+    fn topic(&self) -> u32 {
         match self {
-            Self::Word(word) => word.lock().number(),
-            Self::Ack { lock, .. } => lock.number(),
-            // All that ended at once; one alone is about itself.
-            Self::Release { locks } => locks.iter().fold(0, |about, lock| about ^ lock.number()),
+            Self::Permission(message) => message.lock().number(),
+            Self::RequestAck { lock, .. } => lock.number(),
+            // All that ended at once; one alone is its own topic.
+            Self::Release { locks } => locks.iter().fold(0, |topic, lock| topic ^ lock.number()),
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
-            Self::Word(word) => word.word(),
-            Self::Ack { .. } => "ack",
+            Self::Permission(message) => message.name(),
+            Self::RequestAck { .. } => "request-ack",
             Self::Release { .. } => "release",
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Lamport { wire::decode(body) } else { None }
     }
 }

@@ -2,197 +2,188 @@
 
 use super::sets::VOTERS_MAX;
 use crate::algorithm::Context;
-use crate::clock::Stamp;
-use crate::config::usable;
-use crate::group::{NodeSet, SLOTS_MAX};
+use crate::base::config::lease_at_holder;
+use crate::base::ids::{NodeSet, SLOTS_MAX};
+use crate::base::lamport::LamportTime;
+use crate::base::time::{CoarseInstant, Duration, Instant};
 use crate::mutex::LockId;
-use crate::mutex::claims::Claim;
-use crate::mutex::numbers::Agreement;
-use crate::time::{Instant, Span, Tick};
+use crate::mutex::client::LockRequest;
+use crate::mutex::fence_numbers::FenceProposal;
+use crate::mutex::renewal_votes::RenewalVotes;
 use heapless::Vec;
 
-/// A request of this node and whom it was put to.
+/// A request of this node at its voting set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ballot {
     pub(super) lock: LockId,
-    pub(super) request: Stamp,
-    /// The voting set.
+    pub(super) request: LamportTime,
     pub(super) set: NodeSet,
     pub(super) phase: Phase,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
-    Asking(Asking),
-    Holding {
-        /// Who has agreed to the renewal that was asked for.
-        renewed: NodeSet,
-        /// When the others are asked once more.
-        again: Option<Instant>,
-    },
+    Collecting(Collecting),
+    Holding(RenewalVotes),
 }
 
 /// A request that waits for votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Asking {
-    /// Whose votes it has.
-    pub(super) given: NodeSet,
-    /// Who put others before it, or got its vote back.
+pub(super) struct Collecting {
+    /// The voters whose vote it has.
+    pub(super) granted: NodeSet,
+    /// The voters that put another request first, or got their vote back.
     pub(super) failed: NodeSet,
-    /// Who wants its vote back.
+    /// The voters that ask for their vote back.
     pub(super) inquired: NodeSet,
-    /// What its fence will be.
-    pub(super) fence: Agreement,
-    /// Until when the votes are good.
+    pub(super) fence: FenceProposal,
+    /// The end of the first vote.
     until: Instant,
-    /// When those that were given should be asked for anew.
-    pub(super) stale: Instant,
-    /// Who has yet to be asked.
-    pub(super) owed: NodeSet,
-    /// When whoever has not given its vote is asked once more: it may have forgotten.
-    pub(super) again: Instant,
-    /// Whether somebody went or came back since it was last looked at.
-    pub(super) doubtful: bool,
-    turns: Turns,
+    /// When to request the votes again, before they end.
+    pub(super) refresh_at: Instant,
+    pub(super) to_ask: NodeSet,
+    /// When to ask the voters without a vote again: they may have lost the request.
+    pub(super) retry_at: Instant,
+    /// Whether a member went down or returned since the last check.
+    pub(super) recheck: bool,
+    attempts: Attempts,
 }
 
-/// A vote that has come.
+/// A vote received.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given {
+pub(super) struct Vote {
     pub(super) slot: usize,
-    pub(super) turn: u16,
-    pub(super) number: Stamp,
-    pub(super) waited: Span,
+    pub(super) attempt: u16,
+    pub(super) number: LamportTime,
+    pub(super) waited: Duration,
 }
 
 impl Ballot {
-    pub(super) fn new(cx: &Context<'_>, claim: &Claim, set: NodeSet) -> Self {
-        let asking = Asking {
-            given: NodeSet::EMPTY,
+    pub(super) fn new(cx: &Context<'_>, request: &LockRequest, set: NodeSet) -> Self {
+        let LockRequest { lock, number: request, .. } = *request;
+        let collecting = Collecting {
+            granted: NodeSet::EMPTY,
             failed: NodeSet::EMPTY,
             inquired: NodeSet::EMPTY,
-            fence: Agreement::new(claim.request),
+            fence: FenceProposal::new(request),
             until: NEVER,
-            stale: NEVER,
-            owed: set,
-            again: cx.now.after(cx.timing.lease()),
-            doubtful: false,
-            turns: Turns::default(),
+            refresh_at: NEVER,
+            to_ask: set,
+            retry_at: cx.now.after(cx.timing.lease()),
+            recheck: false,
+            attempts: Attempts::default(),
         };
-        Self { lock: claim.lock, request: claim.request, set, phase: Phase::Asking(asking) }
+        Self { lock, request, set, phase: Phase::Collecting(collecting) }
     }
 
-    /// When something is to be done about it.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.phase {
-            Phase::Asking(asking) if asking.doubtful => Some(Instant::ZERO),
-            Phase::Asking(asking) => Some(asking.stale.min(asking.again)),
-            Phase::Holding { again, .. } => *again,
+            Phase::Collecting(collecting) if collecting.recheck => Some(Instant::ZERO),
+            Phase::Collecting(collecting) => Some(collecting.refresh_at.min(collecting.retry_at)),
+            Phase::Holding(renewal) => renewal.retry_at,
         }
     }
 }
 
-/// No vote is good for longer.
+/// The end of votes while there are none.
 const NEVER: Instant = Instant::from_micros(u64::MAX);
 
-impl Asking {
-    /// Takes a vote in, if it is one of the turn in which it was asked for. Says whether it is.
-    pub(super) fn take(&mut self, now: Instant, lease: Span, vote: Given) -> bool {
-        let Given { slot, turn, number, waited } = vote;
-        let Some(asked) = self.turns.get(slot).filter(|seat| seat.turn == turn).map(|seat| seat.asked) else {
-            return false;
-        };
+impl Collecting {
+    /// Takes a vote; returns whether it is of the current attempt.
+    pub(super) fn take(&mut self, now: Instant, lease: Duration, vote: Vote) -> bool {
+        let Vote { slot, attempt, number, waited } = vote;
+        let current = self.attempts.get(slot).filter(|known| known.number == attempt);
+        let Some(sent_at) = current.map(|known| known.sent_at) else { return false };
         let from = NodeSet::slot(slot);
-        self.given = self.given.with(from);
+        self.granted = self.granted.with(from);
         self.failed = self.failed.without(from);
-        // It was given no sooner than this: the request had been there for so long, and had not left here before. A tick
-        // is a millisecond.
-        let asked = now.before(asked.ago(now)).before(Span::from_millis(1));
-        self.until = self.until.min(asked.after(usable(waited)).after(usable(lease)));
-        self.stale = self.until.before(lease.share(1, 2)); // whoever enters has half of its time at least
+        // The vote is no older than this: the request had waited there, and had not left here before. The clock of
+        // attempts counts milliseconds.
+        let sent_at = now.before(sent_at.elapsed(now)).before(Duration::from_millis(1));
+        self.until = self.until.min(sent_at.after(lease_at_holder(waited)).after(lease_at_holder(lease)));
+        self.refresh_at = self.until.before(lease.mul_ratio(1, 2)); // a holder has half of its lease at least
         self.fence.propose(from, number);
         true
     }
 
-    /// Until when the votes are good.
+    /// Returns the end of the first vote.
     pub(super) const fn until(&self) -> Instant {
         self.until
     }
 
-    /// The votes to be given back: those asked for, while another voter puts somebody else first.
-    pub(super) fn to_yield(&self) -> NodeSet {
-        if self.failed.is_empty() { NodeSet::EMPTY } else { self.inquired.and(self.given) }
+    /// Returns the votes to relinquish: those inquired, while another voter puts another request first.
+    pub(super) fn to_relinquish(&self) -> NodeSet {
+        if self.failed.is_empty() { NodeSet::EMPTY } else { self.inquired.and(self.granted) }
     }
 
-    /// Gives these votes back. `None` where turns have run out.
-    pub(super) fn give_back(&mut self, now: Instant, set: NodeSet) -> Option<u16> {
-        self.given = self.given.without(set);
-        self.fence.by = self.fence.by.without(set);
+    /// Returns these votes, in a new attempt; `None` where attempts have run out.
+    pub(super) fn relinquish(&mut self, now: Instant, set: NodeSet) -> Option<u16> {
+        self.granted = self.granted.without(set);
+        self.fence.agreed = self.fence.agreed.without(set);
         self.inquired = self.inquired.without(set);
         self.failed = self.failed.with(set);
-        self.turns.next(now, set)
+        self.attempts.begin(now, set)
     }
 
-    /// Holds no vote for given any more: all are to be asked for anew.
+    /// Drops all votes, to request them again.
     pub(super) fn refresh(&mut self) {
-        self.owed = self.owed.with(self.given);
-        self.inquired = self.inquired.without(self.given);
-        (self.given, self.until, self.stale) = (NodeSet::EMPTY, NEVER, NEVER);
+        self.to_ask = self.to_ask.with(self.granted);
+        self.inquired = self.inquired.without(self.granted);
+        (self.granted, self.until, self.refresh_at) = (NodeSet::EMPTY, NEVER, NEVER);
     }
 
-    /// Asks only these from now on.
-    pub(super) fn turn_to(&mut self, set: NodeSet) {
-        self.owed = self.owed.with(set.without(self.given)).and(set);
-        for kept in [&mut self.given, &mut self.failed, &mut self.inquired, &mut self.fence.by] {
+    pub(super) fn change_set(&mut self, set: NodeSet) {
+        self.to_ask = self.to_ask.with(set.without(self.granted)).and(set);
+        for kept in [&mut self.granted, &mut self.failed, &mut self.inquired, &mut self.fence.agreed] {
             *kept = kept.and(set);
         }
-        self.turns.keep(set);
+        self.attempts.keep(set);
     }
 
-    /// Whom to ask now, of those who are up, and in which turn. `None` where turns have run out.
+    /// Returns the voters to ask now, of those in `up`, and the attempt; `None` where attempts have run out.
     pub(super) fn ask(&mut self, now: Instant, up: NodeSet) -> Option<(NodeSet, u16)> {
-        let to = self.owed.and(up);
-        self.owed = self.owed.without(to);
-        Some((to, self.turns.next(now, to)?))
+        let to = self.to_ask.and(up);
+        self.to_ask = self.to_ask.without(to);
+        Some((to, self.attempts.begin(now, to)?))
     }
 
-    /// Whether `turn` is the one in which `slot` was last asked.
-    pub(super) fn is_turn(&self, slot: usize, turn: u16) -> bool {
-        self.turns.get(slot).is_some_and(|seat| seat.turn == turn)
+    /// Returns whether `attempt` is the last at the voter in `slot`.
+    pub(super) fn is_current(&self, slot: usize, attempt: u16) -> bool {
+        self.attempts.get(slot).is_some_and(|known| known.number == attempt)
     }
 }
 
-/// In which turn each voter was last asked.
+/// The last attempt at each voter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Turns {
+struct Attempts {
     last: u16,
-    seats: Vec<Seat, VOTERS_MAX>,
+    voters: Vec<Attempt, VOTERS_MAX>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Seat {
+struct Attempt {
     slot: u8,
-    turn: u16,
-    asked: Tick,
+    number: u16,
+    sent_at: CoarseInstant,
 }
 
-impl Turns {
-    fn get(&self, slot: usize) -> Option<&Seat> {
-        self.seats.iter().find(|seat| usize::from(seat.slot) == slot)
+impl Attempts {
+    fn get(&self, slot: usize) -> Option<&Attempt> {
+        self.voters.iter().find(|voter| usize::from(voter.slot) == slot)
     }
 
-    /// A turn in which these were never asked.
-    fn next(&mut self, now: Instant, set: NodeSet) -> Option<u16> {
+    /// Begins a new attempt at these voters; returns its number.
+    fn begin(&mut self, now: Instant, set: NodeSet) -> Option<u16> {
         self.last = self.last.checked_add(1)?;
         self.keep(NodeSet::first(SLOTS_MAX).without(set));
         for slot in set.slots() {
             let slot = u8::try_from(slot).ok()?;
-            self.seats.push(Seat { slot, turn: self.last, asked: Tick::of(now) }).ok()?;
+            self.voters.push(Attempt { slot, number: self.last, sent_at: CoarseInstant::of(now) }).ok()?;
         }
         Some(self.last)
     }
 
     fn keep(&mut self, set: NodeSet) {
-        self.seats.retain(|seat| set.meets(NodeSet::slot(usize::from(seat.slot))));
+        self.voters.retain(|voter| set.meets(NodeSet::slot(usize::from(voter.slot))));
     }
 }

@@ -1,56 +1,56 @@
-//! One lock's place in the tree: which way the token is, and who waits for it here.
+//! One lock at one member of the tree: the direction of the token, and the queue of waiting neighbours.
 
 use super::super::LockId;
-use super::super::keeper::Generation;
-use crate::group::NodeSet;
-use crate::time::Instant;
+use super::super::token::Epoch;
+use crate::base::ids::NodeSet;
+use crate::base::time::Instant;
 use heapless::Vec;
 
-/// How many may wait at one member: all others and itself, in a group of 16. One more is not heard, and asks again.
-pub const QUEUE_MAX: usize = 16;
+/// Requests queued at one member: those of all others and its own, in a group of 16. One more is refused, and repeated.
+pub(super) const QUEUE_MAX: usize = 16;
 
-/// Somebody who waits for the token here.
+/// A queued request of a neighbour, or of this member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Waiter {
-    pub(super) who: NodeSet,
+    pub(super) node: NodeSet,
     pub(super) number: u32,
     pub(super) since: Instant,
 }
 
-/// A request on its way.
+/// A request of this member that is not answered yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Asked {
-    pub(super) whom: NodeSet,
+pub(super) struct OpenRequest {
+    pub(super) to: NodeSet,
     pub(super) number: u32,
-    pub(super) at: Instant,
+    pub(super) sent_at: Instant,
 }
 
-/// One lock's place in the tree.
+/// One lock at one member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Branch {
     pub(super) lock: LockId,
-    /// The token this is about.
-    pub(super) generation: Generation,
-    /// Which neighbour in the tree is on the way to it; nobody, where it was never told.
+    /// The epoch of the token this is about.
+    pub(super) epoch: Epoch,
+    /// The neighbour in the tree on the way to the token (the paper's HOLDER); empty where it is unknown.
     pub(super) toward: NodeSet,
-    pub(super) asked: Option<Asked>,
+    pub(super) open_request: Option<OpenRequest>,
     queue: Vec<Waiter, QUEUE_MAX>,
 }
 
 impl Branch {
-    pub(super) const fn new(lock: LockId, generation: Generation, toward: NodeSet) -> Self {
-        Self { lock, generation, toward, asked: None, queue: Vec::new() }
+    pub(super) const fn new(lock: LockId, epoch: Epoch, toward: NodeSet) -> Self {
+        Self { lock, epoch, toward, open_request: None, queue: Vec::new() }
     }
 
-    /// Begins anew: another token will be made. Whoever else waits here begins anew as well.
-    pub(super) fn reset(&mut self, generation: Generation, toward: NodeSet, me: NodeSet) {
-        (self.generation, self.toward, self.asked) = (generation, toward, None);
-        self.queue.retain(|waiter| waiter.who == me);
+    /// Starts over for another token, with the own request only: neighbours start over too.
+    pub(super) fn reset(&mut self, epoch: Epoch, toward: NodeSet, me: NodeSet) {
+        (self.epoch, self.toward, self.open_request) = (epoch, toward, None);
+        self.queue.retain(|waiter| waiter.node == me);
     }
 
-    /// Somebody waits. Whoever does already keeps the place, but waits anew. Whether there was room.
+    /// Queues a request; a repeated one replaces the earlier in its position. Returns whether there was room.
     pub(super) fn enqueue(&mut self, waiter: Waiter) -> bool {
-        match self.queue.iter_mut().find(|known| known.who == waiter.who) {
+        match self.queue.iter_mut().find(|known| known.node == waiter.node) {
             Some(known) => {
                 *known = waiter;
                 true
@@ -59,34 +59,28 @@ impl Branch {
         }
     }
 
-    /// Who is first.
     pub(super) fn head(&self) -> Option<&Waiter> {
         self.queue.first()
     }
 
-    /// The first is served, or wants nothing any more.
     pub(super) fn dequeue(&mut self) {
-        if let Some(&Waiter { who, .. }) = self.head() {
-            self.forget(who);
+        if let Some(&Waiter { node, .. }) = self.head() {
+            self.remove(node);
         }
     }
 
-    /// These do not wait any more.
-    pub(super) fn forget(&mut self, set: NodeSet) {
-        self.queue.retain(|waiter| !waiter.who.meets(set));
+    pub(super) fn remove(&mut self, set: NodeSet) {
+        self.queue.retain(|waiter| !waiter.node.meets(set));
     }
 
-    /// How many come before `who`.
-    pub(super) fn ahead(&self, who: NodeSet) -> usize {
-        self.queue.iter().take_while(|waiter| waiter.who != who).count()
+    pub(super) fn ahead(&self, node: NodeSet) -> usize {
+        self.queue.iter().take_while(|waiter| waiter.node != node).count()
     }
 
-    /// Everybody who waits here.
     pub(super) fn waiters(&self) -> NodeSet {
-        self.queue.iter().fold(NodeSet::EMPTY, |set, waiter| set.with(waiter.who))
+        self.queue.iter().fold(NodeSet::EMPTY, |set, waiter| set.with(waiter.node))
     }
 
-    /// Whether nobody waits here.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }

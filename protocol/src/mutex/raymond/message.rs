@@ -1,88 +1,58 @@
-//! What members say to each other in the tree lock of Raymond.
+//! Messages of the tree lock of Raymond.
 
 use super::super::LockId;
-use super::super::keeper::{Generation, Token, Word};
-use crate::time::Span;
-use crate::wire::{self, Delivery, Kind};
+use super::super::token::{Epoch, Token, TokenMessage};
+use crate::base::time::Duration;
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// What members say to each other.
+/// A message between members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum Message {
-    /// Pass me the token.
-    Request {
-        /// Of which lock.
-        lock: LockId,
-        /// The number of this request.
-        number: u32,
-        /// The token the sender knows of.
-        generation: Generation,
-    },
-    /// Here it is.
+    /// Requests the token. `epoch` is that of the token the sender knows of.
+    Request { lock: LockId, number: u32, epoch: Epoch },
+    /// Passes the token.
     Privilege(Privilege),
-    /// What you ask for is void: ask for this.
-    Void {
-        /// Of which lock.
-        lock: LockId,
-        /// The token there is, or will be.
-        generation: Generation,
-    },
-    /// There is no room for another lock, or for another that waits.
-    Full {
-        /// Which lock.
-        lock: LockId,
-    },
-    /// What is said about it.
-    Keeper(Word),
+    /// Refuses a request for a void token: the one to request is of `epoch`.
+    Void { lock: LockId, epoch: Epoch },
+    /// Refuses a request: no room for another lock, or in its queue.
+    Full { lock: LockId },
+    /// A message to or from the issuer.
+    Issuer(TokenMessage),
 }
 
 /// The token of a lock on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Privilege {
-    /// Of which lock.
+    /// The lock.
     pub lock: LockId,
-    /// The token.
+    /// Its token.
     pub token: Token,
-    /// The request that is answered.
+    /// The number of the request that is answered.
     pub number: u32,
-    /// How long it had waited.
-    pub waited: Span,
-    /// For how long the token may still be used.
-    pub left: Span,
-    /// A request to pass it back, by its number.
-    pub back: Option<u32>,
+    /// The time the request waited.
+    pub waited: Duration,
+    /// The rest of the token's lease.
+    pub lease_left: Duration,
+    /// The number of a request to pass the token back.
+    pub return_request: Option<u32>,
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        Self::Keeper(word)
-    }
-}
+impl_from!(TokenMessage as Issuer);
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Raymond
-    }
-
     fn delivery(&self) -> Delivery {
         Delivery::Reliable
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Request { .. } => "request",
             Self::Privilege(_) => "privilege",
             Self::Void { .. } => "void",
             Self::Full { .. } => "full",
-            Self::Keeper(word) => word.word(),
+            Self::Issuer(message) => message.name(),
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Raymond { wire::decode(body) } else { None }
     }
 }

@@ -1,61 +1,36 @@
-//! What members say to each other in the lock of Ricart and Agrawala.
+//! Messages of the lock of Ricart and Agrawala.
 
 use crate::mutex::LockId;
-use crate::mutex::consent::{Turns, Word};
-use crate::wire::{self, Delivery, Kind};
+use crate::mutex::permission::{PermissionMessage, RepliedRounds};
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// What members say to each other.
+/// A message between members. A reply names the `round` it answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the lock and the round or rounds")]
 pub enum Message {
-    /// Of requests.
-    Word(Word),
-    /// I do not come before you.
-    Reply {
-        /// About which lock.
-        lock: LockId,
-        /// Whose question this answers, and which.
-        turns: Turns,
-    },
-    /// I have your request and come before you: said to whoever asks again.
-    Deferred {
-        /// About which lock.
-        lock: LockId,
-        /// Which question this answers.
-        turn: u8,
-    },
-    /// I come before you, and you did not want to wait.
-    Busy {
-        /// About which lock.
-        lock: LockId,
-        /// Which question this answers.
-        turn: u8,
-    },
-    /// I want it no more.
-    Cancel {
-        /// Which lock.
-        lock: LockId,
-    },
+    /// A request, or a reply that all permission-based locks share.
+    Permission(PermissionMessage),
+    /// Gives permission: no request of the sender comes first.
+    Reply { lock: LockId, rounds: RepliedRounds },
+    /// Answers a repeated request: it is queued, and a request of the sender comes first.
+    Deferred { lock: LockId, round: u8 },
+    /// Answers a try: a request of the sender comes first.
+    Busy { lock: LockId, round: u8 },
+    /// Withdraws the request.
+    Cancel { lock: LockId },
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        Self::Word(word)
-    }
-}
+impl_from!(PermissionMessage as Permission);
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::RicartAgrawala
-    }
-
     fn delivery(&self) -> Delivery {
-        Delivery::Latest // whoever waits asks again, so nothing has to be promised
+        Delivery::ReliableLatest // a waiting member asks again
     }
 
-    fn about(&self) -> u32 {
+    fn topic(&self) -> u32 {
         match self {
-            Self::Word(word) => word.lock().number(),
+            Self::Permission(message) => message.lock().number(),
             Self::Reply { lock, .. }
             | Self::Deferred { lock, .. }
             | Self::Busy { lock, .. }
@@ -63,21 +38,13 @@ impl wire::Message for Message {
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
-            Self::Word(word) => word.word(),
+            Self::Permission(message) => message.name(),
             Self::Reply { .. } => "reply",
             Self::Deferred { .. } => "deferred",
             Self::Busy { .. } => "busy",
             Self::Cancel { .. } => "cancel",
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::RicartAgrawala { wire::decode(body) } else { None }
     }
 }

@@ -1,51 +1,31 @@
-//! What members say to each other in the token ring.
+//! Messages of the token ring.
 
 use super::super::LockId;
-use super::super::keeper::{Token, Word};
-use crate::wire::{self, Delivery, Kind};
+use super::super::token::{Token, TokenMessage};
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// What members say to each other.
+/// A message between members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the lock and its token")]
 pub enum Message {
     /// The token of a lock.
-    Token {
-        /// Of which lock.
-        lock: LockId,
-        /// The token.
-        token: Token,
-    },
-    /// What is said about it.
-    Keeper(Word),
+    Token { lock: LockId, token: Token },
+    /// A message to or from the issuer.
+    Issuer(TokenMessage),
 }
 
-impl From<Word> for Message {
-    fn from(word: Word) -> Self {
-        Self::Keeper(word)
-    }
-}
+impl_from!(TokenMessage as Issuer);
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::TokenRing
-    }
-
     fn delivery(&self) -> Delivery {
         Delivery::Reliable
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Token { .. } => "token",
-            Self::Keeper(word) => word.word(),
+            Self::Issuer(message) => message.name(),
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::TokenRing { wire::decode(body) } else { None }
     }
 }

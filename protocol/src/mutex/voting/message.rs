@@ -1,96 +1,39 @@
-//! What members say to each other when a majority decides.
+//! Messages of majority voting.
 
-use crate::clock::Stamp;
+use crate::base::lamport::LamportTime;
+use crate::base::time::Duration;
 use crate::mutex::LockId;
-use crate::time::Span;
-use crate::wire::{self, Delivery, Kind};
+use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// What members say to each other.
+/// A message between a requester and a voter, about the request with the number `request`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum Message {
-    /// Give me your vote.
-    Request {
-        /// For which lock.
-        lock: LockId,
-        /// The request's number.
-        request: Stamp,
-        /// For how long the lock is wanted.
-        lease: Span,
-    },
-    /// You have it.
-    Vote {
-        /// For which lock.
-        lock: LockId,
-        /// Which request it answers.
-        request: Stamp,
-        /// Under which number the voter agrees.
-        number: Stamp,
-    },
-    /// Somebody else has it, or I may not vote yet.
-    Refuse {
-        /// For which lock.
-        lock: LockId,
-        /// Which request it answers.
-        request: Stamp,
-    },
-    /// Have it back.
-    Release {
-        /// Which lock.
-        lock: LockId,
-        /// Which request is over.
-        request: Stamp,
-        /// Whether the lock was held: whoever pauses may ask again.
-        held: bool,
-    },
-    /// Another voter proposed a higher number: agree to it.
-    Confirm {
-        /// For which lock.
-        lock: LockId,
-        /// Which request has the vote.
-        request: Stamp,
-        /// The number.
-        number: Stamp,
-    },
-    /// I do.
-    Confirmed {
-        /// For which lock.
-        lock: LockId,
-        /// Which request has the vote.
-        request: Stamp,
-        /// The number.
-        number: Stamp,
-    },
-    /// Let me keep it.
-    Renew {
-        /// Which lock.
-        lock: LockId,
-        /// Which request has the vote.
-        request: Stamp,
-        /// The renewal's number.
-        number: Stamp,
-        /// For how long from now.
-        lease: Span,
-    },
-    /// Keep it.
-    Renewed {
-        /// Which lock.
-        lock: LockId,
-        /// Which renewal it answers.
-        number: Stamp,
-    },
+    /// Requests the vote, for a hold of `lease`.
+    Request { lock: LockId, request: LamportTime, lease: Duration },
+    /// Lends the vote. The voter agrees to the fence `number`.
+    Vote { lock: LockId, request: LamportTime, number: LamportTime },
+    /// Refuses: another request has the vote, or the voter abstains.
+    Refuse { lock: LockId, request: LamportTime },
+    /// Returns the vote. `held`: the lock was held, and requesters that back off may try again.
+    Release { lock: LockId, request: LamportTime, held: bool },
+    /// Asks the voter to agree to a higher fence `number`, which another voter proposed.
+    Confirm { lock: LockId, request: LamportTime, number: LamportTime },
+    /// Agrees to the fence `number`.
+    Confirmed { lock: LockId, request: LamportTime, number: LamportTime },
+    /// Requests to keep the vote for `lease` from now; `number` is that of the renewal.
+    Renew { lock: LockId, request: LamportTime, number: LamportTime, lease: Duration },
+    /// Grants the renewal `number`.
+    Renewed { lock: LockId, number: LamportTime },
 }
 
 impl wire::Message for Message {
-    fn kind(&self) -> Kind {
-        Kind::Voting
-    }
-
     fn delivery(&self) -> Delivery {
         Delivery::Reliable
     }
 
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Request { .. } => "request",
             Self::Vote { .. } => "vote",
@@ -101,13 +44,5 @@ impl wire::Message for Message {
             Self::Renew { .. } => "renew",
             Self::Renewed { .. } => "renewed",
         }
-    }
-
-    fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        wire::encode(self, buffer)
-    }
-
-    fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
-        if kind == Kind::Voting { wire::decode(body) } else { None }
     }
 }

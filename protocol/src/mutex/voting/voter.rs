@@ -1,112 +1,110 @@
-//! A node as a voter: one vote for each lock, lent to one request at a time, refused to all others.
+//! The voter: one vote for each lock, lent to one request at a time, refused to all others.
 
 use super::Message;
 use crate::algorithm::Context;
-use crate::clock::Stamp;
-use crate::config::granted;
-use crate::group::NodeSet;
-use crate::mutex::numbers::Numbers;
-use crate::mutex::post::Post;
+use crate::base::config::lease_at_grantor;
+use crate::base::ids::NodeSet;
+use crate::base::lamport::LamportTime;
+use crate::base::time::{Duration, Instant};
+use crate::mutex::fence_numbers::FenceNumbers;
+use crate::mutex::loopback::LoopbackOutbox;
 use crate::mutex::{LOCKS_MAX, LockId};
-use crate::time::{Instant, Span};
 use heapless::Vec;
 
-/// For how many locks a voter lends its vote at a time. One more is refused until another is back.
-pub const VOTES_MAX: usize = 4 * LOCKS_MAX;
+/// Locks for which a voter lends its vote at a time. One more is refused until a vote is back.
+const VOTES_MAX: usize = 4 * LOCKS_MAX;
 
 /// A vote that is lent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Vote {
+struct LentVote {
     lock: LockId,
-    /// To whom.
+    /// The slot of the requester.
     slot: u8,
-    /// Whether that one has restarted: it cannot give the vote back, and what it held ends by its time.
-    gone: bool,
-    request: Stamp,
+    /// Whether the requester has restarted: it cannot return the vote, and its hold ends with its lease.
+    restarted: bool,
+    request: LamportTime,
     until: Instant,
-    number: Stamp,
+    /// The fence number agreed to.
+    number: LamportTime,
 }
 
-/// A request, as it came.
+/// A request received.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct Request {
     pub(super) slot: u8,
     pub(super) lock: LockId,
-    pub(super) request: Stamp,
-    pub(super) lease: Span,
+    pub(super) number: LamportTime,
+    pub(super) lease: Duration,
 }
 
-impl Asked {
-    fn asker(&self) -> NodeSet {
+impl Request {
+    fn requester(&self) -> NodeSet {
         NodeSet::slot(usize::from(self.slot))
     }
 }
 
-/// The voter. What is lent comes back by its time, looked at when the next one asks.
+/// All votes lent. A vote whose lease has ended is back when the next request arrives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
-    votes: Vec<Vote, VOTES_MAX>,
-    pub(super) numbers: Numbers,
+    votes: Vec<LentVote, VOTES_MAX>,
+    pub(super) numbers: FenceNumbers,
 }
 
-type Out<'o> = Post<'o, Message>;
+type Out<'o> = LoopbackOutbox<'o, Message>;
 
-/// Whether this node may have lent its vote before it started.
+/// Returns whether this node may have lent its vote before it started.
 fn abstains(cx: &Context<'_>) -> bool {
-    cx.uptime < granted(cx.timing.lock_lease)
+    cx.uptime < lease_at_grantor(cx.timing.lock_lease)
 }
 
 impl Voter {
-    /// To be told before everything else in a step.
-    pub(super) fn wake(&mut self, cx: &Context<'_>) {
-        self.numbers.wake(cx, abstains(cx));
+    pub(super) fn begin_step(&mut self, cx: &Context<'_>) {
+        self.numbers.begin_step(cx, abstains(cx));
     }
 
-    /// A request has come, or has come again.
-    pub(super) fn ask(&mut self, cx: &Context<'_>, asked: Asked, out: &mut Out<'_>) {
-        let Asked { slot, lock, request, .. } = asked;
+    pub(super) fn on_request(&mut self, cx: &Context<'_>, new: Request, out: &mut Out<'_>) {
+        let Request { slot, lock, number: request, .. } = new;
         let before = self.vote(cx.now, lock).copied();
-        let mine = before.filter(|vote| vote.slot == slot && !vote.gone);
-        if mine.is_some_and(|vote| request < vote.request) {
+        let own = before.filter(|vote| vote.slot == slot && !vote.restarted);
+        if own.is_some_and(|vote| request < vote.request) {
             return; // out of date
         }
-        let number = match mine {
+        let number = match own {
             Some(vote) if vote.request == request => vote.number,
             Some(_) | None => self.numbers.proposal(lock, request),
         };
-        // Whoever asks anew has given up what it had.
-        let lent = !abstains(cx) && (before.is_none() || mine.is_some()) && self.lend(cx, asked, number);
-        let answer = if lent { Message::Vote { lock, request, number } } else { Message::Refuse { lock, request } };
-        out.send(asked.asker(), answer);
+        // A new request of the same node ends its earlier one.
+        let lent = !abstains(cx) && (before.is_none() || own.is_some()) && self.lend(cx, new, number);
+        let reply = if lent { Message::Vote { lock, request, number } } else { Message::Refuse { lock, request } };
+        out.send(new.requester(), reply);
     }
 
-    fn lend(&mut self, cx: &Context<'_>, asked: Asked, number: Stamp) -> bool {
-        let Asked { slot, lock, request, lease } = asked;
+    fn lend(&mut self, cx: &Context<'_>, to: Request, number: LamportTime) -> bool {
+        let Request { slot, lock, number: request, lease } = to;
         self.votes.retain(|vote| vote.lock != lock && vote.until > cx.now);
-        let vote = Vote { lock, slot, gone: false, request, until: cx.now.after(granted(lease)), number };
+        let until = cx.now.after(lease_at_grantor(lease));
         self.numbers.agree(lock, number);
-        self.votes.push(vote).is_ok()
+        self.votes.push(LentVote { lock, slot, restarted: false, request, until, number }).is_ok()
     }
 
-    /// A request is over.
-    pub(super) fn release(&mut self, slot: u8, lock: LockId, request: Stamp) {
+    pub(super) fn on_release(&mut self, slot: u8, lock: LockId, request: LamportTime) {
         self.votes.retain(|vote| !vote.is_of(slot, lock, request));
     }
 
-    /// Agrees to a higher number for a request that has the vote.
-    pub(super) fn confirm(&mut self, from: Asked, number: Stamp, out: &mut Out<'_>) {
-        let Asked { slot, lock, request, .. } = from;
+    /// Agrees to a higher fence number for the request that has the vote.
+    pub(super) fn on_confirm(&mut self, from: Request, number: LamportTime, out: &mut Out<'_>) {
+        let Request { slot, lock, number: request, .. } = from;
         let Some(vote) = self.votes.iter_mut().find(|vote| vote.is_of(slot, lock, request)) else { return };
         vote.number = vote.number.max(number);
         self.numbers.agree(lock, number);
-        out.send(from.asker(), Message::Confirmed { lock, request, number });
+        out.send(from.requester(), Message::Confirmed { lock, request, number });
     }
 
-    /// Lends the vote longer to whoever has it, and to a holder that has it not if nobody else has. While somebody else has
-    /// it there is no answer: the holder asks again.
-    pub(super) fn renew(&mut self, cx: &Context<'_>, from: Asked, number: Stamp, out: &mut Out<'_>) {
-        let Asked { slot, lock, request, lease } = from;
-        let until = cx.now.after(granted(lease));
+    /// Prolongs the vote of a holder, and lends it to a holder that has it not if it is free. There is no reply while
+    /// another request has it: the holder asks again.
+    pub(super) fn on_renew(&mut self, cx: &Context<'_>, from: Request, number: LamportTime, out: &mut Out<'_>) {
+        let Request { slot, lock, number: request, lease } = from;
+        let until = cx.now.after(lease_at_grantor(lease));
         let lent = match self.vote(cx.now, lock).copied() {
             Some(vote) => vote.is_of(slot, lock, request),
             None => !abstains(cx) && self.lend(cx, from, self.numbers.highest(lock)),
@@ -115,22 +113,22 @@ impl Voter {
             return;
         }
         self.votes.iter_mut().filter(|vote| vote.lock == lock).for_each(|vote| vote.until = vote.until.max(until));
-        out.send(from.asker(), Message::Renewed { lock, number });
+        out.send(from.requester(), Message::Renewed { lock, number });
     }
 
-    /// These have restarted: what they held ends by its time.
-    pub(super) fn reset(&mut self, who: NodeSet) {
-        let lent = self.votes.iter_mut().filter(|vote| who.meets(NodeSet::slot(usize::from(vote.slot))));
-        lent.for_each(|vote| vote.gone = true);
+    /// Takes the restart of members: their holds end with their leases.
+    pub(super) fn on_peer_reset(&mut self, set: NodeSet) {
+        let lent = self.votes.iter_mut().filter(|vote| set.meets(NodeSet::slot(usize::from(vote.slot))));
+        lent.for_each(|vote| vote.restarted = true);
     }
 
-    fn vote(&self, now: Instant, lock: LockId) -> Option<&Vote> {
+    fn vote(&self, now: Instant, lock: LockId) -> Option<&LentVote> {
         self.votes.iter().find(|vote| vote.lock == lock && vote.until > now)
     }
 }
 
-impl Vote {
-    fn is_of(&self, slot: u8, lock: LockId, request: Stamp) -> bool {
-        (self.slot, self.lock, self.request) == (slot, lock, request) && !self.gone
+impl LentVote {
+    fn is_of(&self, slot: u8, lock: LockId, request: LamportTime) -> bool {
+        (self.slot, self.lock, self.request) == (slot, lock, request) && !self.restarted
     }
 }

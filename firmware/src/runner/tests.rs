@@ -1,0 +1,244 @@
+//! The loop on a desktop, with a test's transport, memory and clock.
+
+use super::{Board, DriverCounters, FEED_PERIOD, FromPage, Start, run};
+use crate::net::{Counters, FrameBuffer, ReceivedFrame, Transport};
+use crate::report::{RecordsAtBoot, Report};
+use crate::storage::config_page::{ConfigPage, Secret, options};
+use crate::storage::retained_store::{Memory, RetainedStore, STORE_WORDS};
+use crate::tests::{reset_clock, run_for};
+use core::future::{pending, poll_fn};
+use core::pin::pin;
+use core::task::Poll;
+use embassy_time::Duration;
+use protocol::NodeId;
+use protocol::base::lamport::LamportTime;
+use protocol::base::membership::Group;
+use protocol::base::records::Records;
+use protocol::election::Wireless;
+use protocol::mutex::NoMutex;
+use protocol::service::clock_sync::ClockSync;
+use protocol::service::{NoService, Service};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+/// A call of the loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Call {
+    Sent,
+    FedWatchdog,
+    Healthy,
+    Reported(String),
+    /// A second of the shared clock began, at this many microseconds.
+    Second(u64),
+}
+
+type Calls = Rc<RefCell<Vec<Call>>>;
+
+/// A transport that receives no frames, or a flood of them.
+struct TestTransport {
+    calls: Calls,
+    flooded: bool,
+}
+
+impl Transport for TestTransport {
+    async fn broadcast(&mut self, _frame: &[u8]) {
+        self.calls.borrow_mut().push(Call::Sent);
+    }
+
+    async fn receive<'b>(&mut self, buffer: &'b mut FrameBuffer) -> ReceivedFrame<'b> {
+        if !self.flooded {
+            pending::<()>().await;
+        }
+        // One frame per poll, as the network's task has to run before the next one.
+        let mut polled = false;
+        poll_fn(|_| if core::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+        ReceivedFrame { bytes: &buffer[..50], quality: u8::MAX }
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { sent: 7, received: 1, ..Counters::default() }
+    }
+}
+
+struct TestBoard(Calls);
+
+impl<S: Service> Board<S> for TestBoard {
+    fn feed_watchdog(&mut self) {
+        self.0.borrow_mut().push(Call::FedWatchdog);
+    }
+
+    fn on_healthy(&mut self) {
+        self.0.borrow_mut().push(Call::Healthy);
+    }
+
+    fn driver_counters(&self) -> DriverCounters {
+        DriverCounters { received: 5, lost: 3 }
+    }
+
+    fn on_report(&mut self, report: &Report<'_>) {
+        self.0.borrow_mut().push(Call::Reported(report.to_string()));
+    }
+
+    fn on_second(&mut self, time: protocol::Instant) {
+        self.0.borrow_mut().push(Call::Second(time.as_micros()));
+    }
+}
+
+#[derive(Clone)]
+struct TestMemory(Rc<RefCell<Vec<u32>>>);
+
+impl TestMemory {
+    fn blank() -> Self {
+        Self(Rc::new(RefCell::new(std::vec![0; STORE_WORDS])))
+    }
+
+    fn with(records: Records) -> Self {
+        let memory = Self::blank();
+        RetainedStore::open(memory.clone()).save(&records.to_bytes()).unwrap();
+        memory
+    }
+}
+
+impl Memory for TestMemory {
+    fn read(&self, index: usize) -> u32 {
+        self.0.borrow()[index]
+    }
+
+    fn write(&mut self, index: usize, value: u32) {
+        self.0.borrow_mut()[index] = value;
+    }
+}
+
+const PAGE: ConfigPage = ConfigPage {
+    id: 5,
+    capacity: 800,
+    options: options::FACTORY,
+    port: 1,
+    period_ms: 0,
+    seed: 1,
+    key: Secret([1; 16]),
+    hops: 0,
+    channel: 0,
+    pan: 0,
+    members: 0,
+};
+
+/// Runs a node for some seconds; returns the calls of the loop.
+fn calls_in(page: ConfigPage, memory: &TestMemory, flooded: bool, secs: u64) -> Vec<Call> {
+    calls_with(page, || NoService, memory, flooded, secs)
+}
+
+/// The same with a service.
+fn calls_with<S: Service>(
+    page: ConfigPage,
+    service: fn() -> S,
+    memory: &TestMemory,
+    flooded: bool,
+    secs: u64,
+) -> Vec<Call> {
+    reset_clock();
+    let calls = Calls::default();
+    let mut transport = TestTransport { calls: calls.clone(), flooded };
+    let (mut board, mut store) = (TestBoard(calls.clone()), RetainedStore::open(memory.clone()));
+    let group = Option::<Group>::from_page;
+    let start = Start { page, group, election: || Some(Wireless::new()), mutex: || Some(NoMutex), service, entropy: 0 };
+    let mut running = pin!(run::<_, _, 8, _, _>(&start, &mut transport, &mut store, &mut board));
+    run_for(running.as_mut(), secs * 200, Duration::from_millis(5));
+    calls.take()
+}
+
+fn reports(calls: &[Call]) -> Vec<Report<'_>> {
+    calls.iter().filter_map(|call| if let Call::Reported(line) = call { Report::parse(line) } else { None }).collect()
+}
+
+fn leads(calls: &[Call]) -> bool {
+    reports(calls).iter().any(|report| matches!(report, Report::Leading { .. }))
+}
+
+fn stored(calls: &[Call]) -> Records {
+    let records = |report: &Report<'_>| if let Report::Stored(records) = report { Some(*records) } else { None };
+    reports(calls).iter().find_map(records).expect("records are stored")
+}
+
+fn starting(records: RecordsAtBoot) -> Report<'static> {
+    Report::Starting { node: NodeId(5), capacity: 800, records }
+}
+
+#[test]
+fn no_frame_is_sent_before_the_records_are_stored() {
+    let calls = calls_in(PAGE, &TestMemory::blank(), false, 3);
+    let first = |wanted: &dyn Fn(&Call) -> bool| calls.iter().position(wanted).unwrap();
+    let stored = first(&|call| matches!(call, Call::Reported(line) if line.starts_with("stored")));
+    assert!(stored < first(&|call| *call == Call::Sent));
+    assert!(leads(&calls), "alone, it leads");
+}
+
+#[test]
+fn a_new_board_starts_with_new_records() {
+    let calls = calls_in(PAGE, &TestMemory::blank(), false, 1);
+    assert_eq!(reports(&calls)[0], starting(RecordsAtBoot::New));
+    assert_eq!(stored(&calls).incarnation, 1);
+}
+
+#[test]
+fn a_board_continues_from_its_stored_records() {
+    let memory = TestMemory::with(Records { incarnation: 7, term: 30, lamport: LamportTime(9) });
+    let calls = calls_in(PAGE, &memory, false, 3);
+    assert_eq!(reports(&calls)[0], starting(RecordsAtBoot::Kept));
+    assert_eq!(stored(&calls).incarnation, 8);
+    assert!(reports(&calls).iter().any(|report| matches!(report, Report::Leading { term } if term.number > 30)));
+    assert_eq!(stored(&calls_in(PAGE, &memory, false, 1)).incarnation, 9);
+}
+
+#[test]
+fn a_board_that_lost_its_records_leads_only_after_the_quarantine() {
+    let page = ConfigPage { options: 0, ..PAGE };
+    let calls = calls_in(page, &TestMemory::blank(), false, 5);
+    assert_eq!(reports(&calls)[0], starting(RecordsAtBoot::Lost));
+    assert!(stored(&calls).incarnation >= 1 << 31, "a number that no counted boot has");
+    assert!(!leads(&calls), "within the quarantine");
+    assert!(leads(&calls_in(page, &TestMemory::blank(), false, 10)), "after the quarantine");
+}
+
+#[test]
+fn a_board_that_never_leads_does_not_lead_alone_either() {
+    let page = ConfigPage { options: options::FACTORY | options::NEVER_LEADS, ..PAGE };
+    assert!(!leads(&calls_in(page, &TestMemory::blank(), false, 10)));
+}
+
+#[test]
+fn a_flood_of_frames_does_not_delay_timeouts() {
+    let calls = calls_in(PAGE, &TestMemory::blank(), true, 12);
+    assert!(leads(&calls));
+    assert!(calls.contains(&Call::Healthy));
+    let fed = calls.iter().filter(|&call| *call == Call::FedWatchdog).count();
+    assert!(fed >= 12 / usize::try_from(FEED_PERIOD.as_secs()).unwrap(), "fed {fed} times");
+    let dropped = |report: &Report<'_>| matches!(report, Report::Status(status) if status.dropped.version > 1_000);
+    assert!(reports(&calls).iter().any(dropped), "every frame is counted");
+}
+
+#[test]
+fn status_reports_come_at_the_interval_of_the_config_page() {
+    let calls = calls_in(ConfigPage { period_ms: 500, ..PAGE }, &TestMemory::blank(), false, 5);
+    let status = |report| if let Report::Status(status) = report { Some(status) } else { None };
+    let statuses: Vec<_> = reports(&calls).into_iter().filter_map(status).collect();
+    assert!((8..=10).contains(&statuses.len()), "{}", statuses.len());
+    assert_eq!((statuses[0].sent, statuses[0].undelivered, statuses[0].driver_lost), (7, 4, 3));
+}
+
+#[test]
+fn a_board_is_called_when_a_second_of_the_shared_clock_begins() {
+    let page = ConfigPage { id: 0, members: 1, ..PAGE };
+    let seconds = |calls: Vec<Call>| -> Vec<u64> {
+        calls.iter().filter_map(|call| if let Call::Second(micros) = call { Some(*micros) } else { None }).collect()
+    };
+    for flooded in [false, true] {
+        let seconds = seconds(calls_with(page, ClockSync::<8>::new, &TestMemory::blank(), flooded, 20));
+        assert!(seconds.len() >= 5, "{seconds:?}");
+        assert!(seconds.windows(2).all(|two| two[1] / 1_000_000 == two[0] / 1_000_000 + 1), "{seconds:?}");
+        assert!(seconds.iter().all(|micros| micros % 1_000_000 < 10_000), "in steps of 5 ms: {seconds:?}");
+    }
+    assert_eq!(seconds(calls_in(page, &TestMemory::blank(), false, 20)), [0_u64; 0], "without a shared clock");
+}

@@ -1,0 +1,36 @@
+//! Persistent storage of a node's records.
+
+#[cfg(feature = "flash")]
+pub mod flash;
+
+use crate::storage::retained_store::{Memory, RECORD_BYTES_MAX, RetainedStore};
+use core::future::Future;
+use protocol::base::records::Records;
+
+/// Records could not be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct StoreError;
+
+/// Stores the records of one node.
+pub trait RecordStore {
+    /// Loads the newest records; `None` where none were stored, or they are lost.
+    fn load(&mut self) -> impl Future<Output = Option<Records>>;
+
+    /// Stores `records`: once this returns `Ok`, a loss of power does not lose them.
+    ///
+    /// # Errors
+    /// When they are not stored.
+    fn save(&mut self, records: Records) -> impl Future<Output = Result<(), StoreError>>;
+}
+
+impl<M: Memory> RecordStore for RetainedStore<M> {
+    async fn load(&mut self) -> Option<Records> {
+        let mut buffer = [0; RECORD_BYTES_MAX];
+        RetainedStore::load(self, &mut buffer)?.try_into().ok().map(Records::from_bytes)
+    }
+
+    async fn save(&mut self, records: Records) -> Result<(), StoreError> {
+        RetainedStore::save(self, &records.to_bytes()).map_err(|_| StoreError)
+    }
+}

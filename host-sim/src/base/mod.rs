@@ -1,0 +1,8 @@
+//! Time, random numbers and error texts: what every other layer may use.
+
+pub(crate) mod algorithm_words;
+pub(crate) mod nearest;
+pub mod rng;
+
+/// A moment of simulated time, in microseconds since the run began; also a length of time.
+pub type Micros = u64;

@@ -1,0 +1,94 @@
+//! Settled: no node of a component outranks its leader.
+//!
+//! Four cases allow the leader the incumbent's margin: it has led since before the last disturbance; capacities are
+//! measured with noise (the margin is what keeps noise from changing leaders); the better node lost its records, and so
+//! was kept out of the election; or leaders need a quorum, and this one may have been elected long before enough nodes
+//! could be reached.
+
+use super::{Settled, SettledNode};
+use protocol::base::capacity::{Candidate, Capacity};
+
+pub(super) const NAME: &str = "best-leads";
+
+pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
+    settled.components().into_iter().filter_map(|component| {
+        let (leader, _) = component.iter().find_map(|node| node.leader)?;
+        let leader = settled.node(leader)?; // another checker reports a leader that is down
+        let Some(candidate) = leader.candidate else {
+            return Some(format!("node {} leads, and it cannot lead", leader.id));
+        };
+        let allowed = allowance(settled, leader, candidate);
+        let rivals =
+            component.iter().filter(|node| !node.yielded).filter_map(|node| Some((node.candidate?, node.blank)));
+        let best = rivals
+            .filter(|&(rival, blank)| rival > if blank { allowed.max(candidate.as_incumbent()) } else { allowed })
+            .map(|(rival, _)| rival)
+            .max()?;
+        let (better, worse) = (best.capacity.get(), candidate.capacity.get());
+        Some(format!("node {} of capacity {worse} leads, node {} has {better}", leader.id, best.id.0))
+    })
+}
+
+/// The best candidate that may stay below the leader.
+fn allowance(settled: &Settled, leader: &SettledNode, candidate: Candidate) -> Candidate {
+    if settled.noise > 0.0 {
+        let stretch = (1.0 + settled.noise) / (1.0 - settled.noise).max(0.01);
+        let stretched = (f64::from(candidate.capacity.get()) * stretch).ceil() as u16;
+        let capacity = Capacity::new(stretched).max(candidate.capacity.as_incumbent());
+        Candidate { capacity, ..candidate }
+    } else if leader.incumbent || settled.quorum > 1 {
+        candidate.as_incumbent()
+    } else {
+        candidate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::agreeing;
+    use super::*;
+
+    /// Node 2 of 4 leads, though node 3 is slightly better, in a network changed by `change`.
+    fn lesser_leader(change: impl FnOnce(&mut Settled)) -> Settled {
+        let mut settled = agreeing(4, 2);
+        change(&mut settled);
+        settled
+    }
+
+    #[test]
+    fn the_best_of_a_component_passes_and_a_lesser_leader_is_reported() {
+        assert_eq!(check(&agreeing(4, 3)).count(), 0);
+        let found: Vec<_> = check(&lesser_leader(|_| {})).collect();
+        assert_eq!(found, ["node 2 of capacity 102 leads, node 3 has 103"]);
+    }
+
+    #[test]
+    fn a_lesser_leader_within_the_margin_passes_where_the_margin_applies() {
+        type Change = fn(&mut Settled);
+        let cases: [(&str, Change); 3] = [
+            ("the leader is the incumbent", |settled| settled.nodes[2].incumbent = true),
+            ("a leader needs a quorum", |settled| settled.quorum = 3),
+            ("the better node lost its records", |settled| settled.nodes[3].blank = true),
+        ];
+        for (case, change) in cases {
+            let mut settled = lesser_leader(change);
+            assert_eq!(check(&settled).count(), 0, "{case}");
+            let far_better = |candidate: Candidate| candidate.as_incumbent().as_incumbent();
+            settled.nodes[3].candidate = settled.nodes[3].candidate.map(far_better);
+            assert_eq!(check(&settled).count(), 1, "{case}, but far beyond the margin");
+        }
+    }
+
+    #[test]
+    fn a_better_node_that_yielded_or_that_noise_hides_need_not_lead() {
+        assert_eq!(check(&lesser_leader(|settled| settled.nodes[3].yielded = true)).count(), 0);
+        assert_eq!(check(&lesser_leader(|settled| settled.noise = 0.05)).count(), 0);
+    }
+
+    #[test]
+    fn a_leader_that_cannot_lead_is_reported() {
+        let mut settled = agreeing(4, 3);
+        settled.nodes[3].candidate = None;
+        assert_eq!(check(&settled).collect::<Vec<_>>(), ["node 3 leads, and it cannot lead"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! Properties that must hold: one file each, and one line each in `checkers!`.
+//!
+//! An *always* property is checked on every event. A *settled* property is checked on the state ([`Settled`]) of a
+//! network that has had time to settle.
+
+pub mod convergence;
+pub mod quiescence;
+mod settled;
+#[cfg(test)]
+mod test_support;
+
+pub use settled::{Settled, SettledNode, Waiter};
+
+use crate::base::Micros;
+use crate::scenario::Expect;
+use crate::trace::{Observer, TraceEvent};
+
+/// A property that holds at every moment.
+trait Always: Default {
+    /// The checker's name.
+    const NAME: &'static str;
+
+    /// Takes what the checker needs from the scenario's expectations.
+    fn configure(&mut self, _expect: &Expect) {}
+
+    /// Checks one event; returns the violation in words.
+    fn observe(&mut self, event: &TraceEvent) -> Option<String>;
+}
+
+/// Declares all checkers. Those of locks can be chosen by a scenario; the others always run. Findings of one moment are
+/// recorded in this order.
+macro_rules! checkers {
+    (
+        always: $($always:ident),*;
+        settled: $($settled:ident),*;
+        locks always: $($lock_always:ident),*;
+        locks settled: $($lock_settled:ident),*;
+    ) => {
+        $(mod $always;)*
+        $(mod $settled;)*
+        $(mod $lock_always;)*
+        $(mod $lock_settled;)*
+
+        /// The names of all checkers.
+        pub const NAMES: &[&str] = &[
+            $(<$always::Checker as Always>::NAME,)*
+            $($settled::NAME,)*
+            $(<$lock_always::Checker as Always>::NAME,)*
+            $($lock_settled::NAME,)*
+        ];
+
+        /// The names of the checkers of locks.
+        pub const OF_LOCKS: &[&str] =
+            &[$(<$lock_always::Checker as Always>::NAME,)* $($lock_settled::NAME,)*];
+
+        /// All checkers, over one run.
+        #[derive(Default)]
+        pub struct Checkers {
+            $($always: $always::Checker,)*
+            $($lock_always: $lock_always::Checker,)*
+            findings: Findings,
+        }
+
+        impl Checkers {
+            /// Creates the checkers that a scenario chose.
+            #[must_use]
+            pub fn new(expect: &Expect) -> Self {
+                let mut checkers = Self::default();
+                $(checkers.$always.configure(expect);)*
+                $(checkers.$lock_always.configure(expect);)*
+                checkers.findings.of_locks.clone_from(&expect.lock_checkers);
+                checkers
+            }
+
+            /// Checks the properties of a settled network.
+            pub fn check_settled(&mut self, settled: &Settled) {
+                $(self.findings.record(settled.at, $settled::NAME, $settled::check(settled));)*
+                $(self.findings.record(settled.at, $lock_settled::NAME, $lock_settled::check(settled));)*
+            }
+        }
+
+        impl Observer for Checkers {
+            fn observe(&mut self, event: &TraceEvent) {
+                $(self.findings.record(event.at, $always::Checker::NAME, self.$always.observe(event));)*
+                $(self.findings.record(event.at, $lock_always::Checker::NAME, self.$lock_always.observe(event));)*
+            }
+        }
+    };
+}
+
+checkers! {
+    always: terms_grow, one_leader_per_term, frame_limit, nobody_halts, one_acts, consistent_cuts, sum_conserved,
+        no_early_end, clock_runs_on;
+    settled: one_leader, everyone_knows, best_leads;
+    locks always: one_holder, fences_grow, no_stale_write;
+    locks settled: nobody_waits_for_ever;
+}
+
+/// A property that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// When.
+    pub at: Micros,
+    /// The checker's name.
+    pub checker: &'static str,
+    /// The violation in words.
+    pub text: String,
+}
+
+/// How many findings of one run are kept: the first ones explain the rest.
+const FINDINGS_MAX: usize = 20;
+
+#[derive(Default)]
+struct Findings {
+    found: Vec<Finding>,
+    /// The checkers of locks that the scenario chose; all of them if it chose none.
+    of_locks: Option<Vec<&'static str>>,
+}
+
+impl Findings {
+    fn record(&mut self, at: Micros, checker: &'static str, texts: impl IntoIterator<Item = String>) {
+        for text in texts {
+            let chosen = |chosen: &Vec<_>| chosen.contains(&checker) || !OF_LOCKS.contains(&checker);
+            if self.found.len() < FINDINGS_MAX && self.of_locks.as_ref().is_none_or(chosen) {
+                self.found.push(Finding { at, checker, text });
+            }
+        }
+    }
+}
+
+impl Checkers {
+    /// Returns the findings so far.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings.found
+    }
+}
+
+/// Returns whether every component has one leader, known to all its nodes.
+#[must_use]
+pub fn converged(settled: &Settled) -> bool {
+    one_leader::check(settled).next().is_none() && everyone_knows::check(settled).next().is_none()
+}
+
+/// Returns whether the network converged and the best node of every component leads it.
+#[must_use]
+pub fn best_leads(settled: &Settled) -> bool {
+    converged(settled) && best_leads::check(settled).next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_support::granted;
+    use super::*;
+
+    #[test]
+    fn a_scenario_chooses_which_checkers_of_locks_run() {
+        let grants = [granted(1, 0, 5), granted(2, 0, 5)];
+        let found = |locks: Option<Vec<&'static str>>| {
+            let mut checkers = Checkers::new(&Expect { lock_checkers: locks, ..Expect::default() });
+            for event in &grants {
+                checkers.observe(event);
+            }
+            checkers.findings().len()
+        };
+        assert_eq!([found(None), found(Some(vec!["fences-grow"])), found(Some(vec!["one-holder"]))], [1, 1, 0]);
+    }
+
+    #[test]
+    fn no_two_checkers_share_a_name() {
+        assert_eq!(NAMES.iter().collect::<std::collections::BTreeSet<_>>().len(), NAMES.len());
+        assert!(OF_LOCKS.iter().all(|name| NAMES.contains(name)));
+    }
+}

@@ -1,0 +1,59 @@
+//! Always: the terms that a node acts under only grow, over restarts too, as long as it keeps its records.
+
+use super::Always;
+use crate::trace::{EventKind, TraceEvent};
+use protocol::base::term::Term;
+use std::collections::BTreeMap;
+
+/// The highest term each node acted under.
+#[derive(Default)]
+pub(super) struct Checker {
+    highest: BTreeMap<u32, Term>,
+}
+
+impl Always for Checker {
+    const NAME: &'static str = "terms-grow";
+
+    fn observe(&mut self, event: &TraceEvent) -> Option<String> {
+        let node = event.node?;
+        let term = match event.kind {
+            EventKind::Leads { term } | EventKind::Follows { term, .. } => term,
+            EventKind::Boot { blank: true } => {
+                self.highest.remove(&node); // it lost its records
+                return None;
+            }
+            _ => return None, // no term
+        };
+        let before = self.highest.insert(node, term)?;
+        (term < before).then(|| {
+            let (new, old) = (term.number, before.number);
+            format!("node {node} went from term {old} of node {} back to {new} of node {}", before.by.0, term.by.0)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{NOTHING, event, findings};
+    use super::*;
+    use protocol::NodeId;
+
+    fn follows(number: u32) -> TraceEvent {
+        event(3, EventKind::Follows { leader: 7, term: Term { number, by: NodeId(7) } })
+    }
+
+    fn boots(blank: bool) -> TraceEvent {
+        event(3, EventKind::Boot { blank })
+    }
+
+    #[test]
+    fn a_term_that_falls_is_reported_also_after_a_restart() {
+        let found = findings::<Checker>(&[follows(2), follows(2), follows(5), boots(false), follows(4)]);
+        assert_eq!(found, ["node 3 went from term 5 of node 7 back to 4 of node 7"]);
+    }
+
+    #[test]
+    fn a_node_that_lost_its_records_may_begin_again() {
+        assert_eq!(findings::<Checker>(&[follows(5), boots(true), follows(1)]), NOTHING);
+    }
+}

@@ -1,0 +1,76 @@
+//! `conclave demo`: plays the wireless election on a small simulated radio network.
+//!
+//! The run is simulated first, in milliseconds, and recorded as a [`playback`]: scenes and lines. The playback is then
+//! shown on a terminal ([`screen`], [`frame`], [`panel`]) or printed into a pipe ([`plain`]).
+
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "nodes, columns and rows are counted in hundreds at most"
+)]
+
+mod flood;
+mod frame;
+mod log;
+mod panel;
+mod plain;
+mod playback;
+mod screen;
+mod summary;
+
+use clap::Args;
+use playback::Playback;
+use screen::Screen;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// The arguments of `conclave demo`.
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// The seed of capacities and losses.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The speed: 2 is twice as fast.
+    #[arg(long, default_value_t = 1.0, value_parser = speed)]
+    speed: f64,
+    /// Print plain text at once, as into a pipe.
+    #[arg(long)]
+    plain: bool,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse().ok().filter(|speed| (0.1..=100.0).contains(speed));
+    speed.ok_or_else(|| "expected a number from 0.1 to 100".to_owned())
+}
+
+/// Plays; returns 0 unless it was interrupted.
+pub(crate) fn run(args: &DemoArgs) -> ExitCode {
+    let playback = Playback::of(args.seed);
+    let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    if args.plain || dumb || !std::io::stdout().is_terminal() {
+        return print(&(plain::text(&playback) + &summary::text(&playback, false)));
+    }
+    let colours = console::colors_enabled();
+    let mut screen = match Screen::open() {
+        Ok(screen) => screen,
+        Err(error) => {
+            eprintln!("the terminal cannot be drawn on: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let played = playback.scenes.iter().zip(playback.pauses(args.speed)).try_for_each(|(scene, pause)| {
+        let (width, height) = Screen::size();
+        screen.show(&frame::draw(&playback, scene, (width, height), super::charset()), colours)?;
+        screen.wait(pause)
+    });
+    drop(screen);
+    match played {
+        Ok(()) => print(&summary::text(&playback, colours)),
+        Err(_) => ExitCode::from(super::EXIT_INTERRUPTED), // by a signal, or because the terminal is gone
+    }
+}
+
+fn print(text: &str) -> ExitCode {
+    super::print_text(text);
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,59 @@
+//! `conclave flash-board`: builds the image of a board and writes it to the board plugged in.
+
+use super::PartsArgs;
+use clap::Args;
+use host_sim::boards::tools::{self, FlashMethod};
+use host_sim::boards::{Board, Parts};
+use std::process::ExitCode;
+
+/// The arguments of `conclave flash-board`.
+#[derive(Args)]
+pub(crate) struct FlashBoardArgs {
+    /// The board plugged in.
+    #[arg(value_name = "BOARD", value_parser = Board::by_name)]
+    board: &'static Board,
+    #[command(flatten)]
+    parts: PartsArgs,
+    /// Only print the steps.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Builds and writes the image; returns 0 on success, 2 otherwise.
+pub(crate) fn run(args: &FlashBoardArgs) -> ExitCode {
+    super::exit_code(args.parts.parts().and_then(|parts| flash(args.board, &parts, args.dry_run)))
+}
+
+fn flash(board: &Board, parts: &Parts, dry_run: bool) -> Result<(), String> {
+    println!("1. build the image of {}: package {}, for {}", board.name, board.package, board.target);
+    println!("   with the election {} and the lock {}", parts.election, parts.mutex);
+    // A missing tool is reported before the build.
+    let method = tools::flash_method(board);
+    match &method {
+        Ok(FlashMethod::Probe(chip)) => {
+            println!("2. write it with probe-rs to the chip {chip}, and show the board's log; Ctrl-C ends that");
+        }
+        Ok(FlashMethod::Drive(drive)) => {
+            println!("2. copy it to the drive {}; the board then starts by itself", drive.display());
+        }
+        Err(text) if dry_run => println!("2. not possible yet: {text}"),
+        Err(text) => return Err(text.clone()),
+    }
+    if dry_run {
+        return Ok(());
+    }
+    let files = super::firmware::built(board, parts)?;
+    match (method?, &files[..]) {
+        (FlashMethod::Drive(drive), [file, ..]) => {
+            tools::copy(file, &drive)?;
+            println!("written; without a debug probe there is no log; watch the LED");
+            Ok(())
+        }
+        (FlashMethod::Probe(chip), [.., image]) => {
+            let command = tools::run_command(chip, image);
+            println!("{}", command.join(" "));
+            tools::run(&command)
+        }
+        (_, []) => Err(format!("there is no image of {}", board.name)),
+    }
+}

@@ -1,0 +1,315 @@
+//! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
+
+use clap::{Args, ValueEnum};
+use firmware::report::{RecordsAtBoot, Report, Status};
+use firmware::storage::crc::checksum;
+use host_sim::swarm::{WallClock, key_bytes};
+use protocol::base::capacity::Capacity;
+use protocol::base::membership::NoGroup;
+use protocol::base::quorum::Mode;
+use protocol::base::records::Records;
+use protocol::election::Wireless;
+use protocol::mutex::NoMutex;
+use protocol::node::{Boot, Input, Notice, Stages};
+use protocol::service::NoService;
+use protocol::wire::{FRAME_MAX, Key};
+use protocol::{Config, Instant, Node, NodeId, Timing};
+use serde_json::{Value, json};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::io::Write;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::{fs, io};
+
+/// The most neighbours of the node: as many as any node can have.
+const NEIGHBOURS_MAX: usize = 64;
+/// The longest wait for a frame, so that an interrupt is noticed.
+const TIMEOUT_MAX: Duration = Duration::from_millis(100);
+const TIMEOUT_MIN: Duration = Duration::from_micros(50);
+const STATUS_PERIOD_US: u64 = 10_000_000;
+/// A wired network does not measure link quality.
+const QUALITY_UNKNOWN: u8 = u8::MAX;
+
+/// The arguments of `conclave node`.
+#[derive(Args)]
+pub(crate) struct NodeArgs {
+    /// The node's id, unique in its group.
+    #[arg(long)]
+    id: u32,
+    /// Its capacity to lead, from 0 to 10000.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(0..=10_000))]
+    capacity: u16,
+    /// The address to listen at.
+    #[arg(long, value_name = "ADDR")]
+    bind: SocketAddr,
+    /// Where to send every frame: another node, or a broadcast address. May be repeated.
+    #[arg(long, value_name = "ADDR", required = true)]
+    peer: Vec<SocketAddr>,
+    /// The group's name, from which its key is derived.
+    #[arg(long, default_value = "conclave")]
+    group: String,
+    /// The timing of the group, the same for all of its nodes.
+    #[arg(long, value_enum, default_value_t = TimingArg::Lan)]
+    timing: TimingArg,
+    /// The hop limit of reliable messages.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    hops: u8,
+    /// The file for the node's records. Without it, the node stays out of elections for a while after each boot.
+    #[arg(long, value_name = "FILE")]
+    records: Option<PathBuf>,
+    /// The node has never run: missing records are not lost ones.
+    #[arg(long, requires = "records")]
+    new: bool,
+    /// The node never leads.
+    #[arg(long)]
+    never_leads: bool,
+    /// Print one JSON object per line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TimingArg {
+    /// A fast wired network.
+    Lan,
+    /// A slow radio.
+    Radio,
+}
+
+/// The host of the node.
+struct Desktop<'a> {
+    args: &'a NodeArgs,
+    socket: UdpSocket,
+    clock: WallClock,
+    sent: u32,
+    received: u32,
+    send_failed: u32,
+}
+
+type DesktopNode = Node<Wireless, NoMutex, NEIGHBOURS_MAX>;
+
+/// Runs until interrupted; returns 0 then, 1 if the node halted, 2 if it cannot start.
+pub(crate) fn run(args: &NodeArgs) -> ExitCode {
+    match run_node(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Halted) => ExitCode::FAILURE,
+        Err(Stop::Failed(reason)) => super::refuse(reason),
+    }
+}
+
+/// Why a node stops by itself.
+enum Stop {
+    Halted,
+    Failed(String),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+fn run_node(args: &NodeArgs) -> Result<(), Stop> {
+    let interrupted = super::interrupts()?;
+    let failed = |error: io::Error| Stop::Failed(format!("{}: {error}", args.bind));
+    let socket = UdpSocket::bind(args.bind).map_err(failed)?;
+    socket.set_broadcast(true)?;
+    let mut desktop = Desktop { args, socket, clock: WallClock::start(), sent: 0, received: 0, send_failed: 0 };
+    let mut node = desktop.boot()?;
+    node.handle(desktop.now(), Input::Capacity(Some(Capacity::new(args.capacity))));
+    let mut status_at = STATUS_PERIOD_US;
+    // Longer than a frame, so that an oversized one is recognized.
+    let mut buffer = [0; 2 * FRAME_MAX];
+    while !interrupted.load(Ordering::Relaxed) {
+        desktop.flush(&mut node)?;
+        let timeout = node.deadline().map_or(TIMEOUT_MAX, |at| desktop.clock.until(at.as_micros()));
+        desktop.socket.set_read_timeout(Some(timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX)))?;
+        // An error is a timeout, or an ICMP error for an earlier datagram.
+        if let Ok((count, _)) = desktop.socket.recv_from(&mut buffer) {
+            desktop.received = desktop.received.saturating_add(1);
+            node.handle(desktop.now(), Input::Frame { bytes: &buffer[..count], quality: QUALITY_UNKNOWN });
+        }
+        if node.deadline().is_some_and(|deadline| deadline <= desktop.now()) {
+            node.handle(desktop.now(), Input::Timeout);
+        }
+        if desktop.clock.micros() >= status_at {
+            status_at += STATUS_PERIOD_US;
+            desktop.log(&Report::Status(desktop.status(&node)))?;
+        }
+    }
+    Ok(())
+}
+
+impl Desktop<'_> {
+    fn now(&self) -> Instant {
+        Instant::from_micros(self.clock.micros())
+    }
+
+    fn boot(&self) -> Result<DesktopNode, Stop> {
+        let args = self.args;
+        let stored = args.records.as_deref().map(load).transpose()?.flatten();
+        let (at_boot, records) = match stored {
+            Some(records) => (RecordsAtBoot::Kept, Some(records)),
+            None if args.new => (RecordsAtBoot::New, Some(Records::FACTORY)),
+            None => (RecordsAtBoot::Lost, None),
+        };
+        let config = Config {
+            me: NodeId(args.id),
+            key: Key::new(key_bytes(&args.group)),
+            hops: args.hops,
+            may_lead: !args.never_leads,
+            mode: Mode::Available,
+            timing: match args.timing {
+                TimingArg::Lan => Timing::LAN,
+                TimingArg::Radio => Timing::RADIO,
+            },
+        };
+        self.log(&Report::Starting { node: config.me, capacity: args.capacity, records: at_boot })?;
+        // The standard library's source of a number that differs in every process.
+        let seed = RandomState::new().hash_one(args.id);
+        let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
+        let node = Node::new(config, &NoGroup, Boot { records, seed }, self.now(), stages);
+        node.map_err(|error| Stop::Failed(error.to_string()))
+    }
+
+    /// Stores, sends and logs until the node has no more output.
+    fn flush(&mut self, node: &mut DesktopNode) -> Result<(), Stop> {
+        let mut buffer = [0; FRAME_MAX];
+        loop {
+            if let Some(records) = node.poll_persist() {
+                if let Some(file) = &self.args.records {
+                    save(file, records)?;
+                }
+                self.log(&Report::Stored(records))?;
+            } else if let Some(frame) = node.poll_transmit(self.now(), &mut buffer) {
+                let accepted = self.args.peer.iter().filter(|&&peer| self.socket.send_to(frame, peer).is_ok()).count();
+                let counter = if accepted > 0 { &mut self.sent } else { &mut self.send_failed };
+                *counter = counter.saturating_add(1);
+            } else {
+                match node.poll_notice() {
+                    Some(Notice::Role(notice)) => {
+                        if let Some(report) = Report::from_notice(notice) {
+                            self.log(&report)?;
+                        }
+                    }
+                    Some(Notice::Mutex(_)) => {} // the node has no locks
+                    Some(Notice::Halted(halt)) => {
+                        self.log(&Report::Stopped(&format!("{halt:?}")))?;
+                        return Err(Stop::Halted);
+                    }
+                    None => return Ok(()),
+                }
+            }
+        }
+    }
+
+    fn status(&self, node: &DesktopNode) -> Status {
+        Status {
+            neighbours: u32::try_from(node.neighbours().count()).unwrap_or(u32::MAX),
+            sent: self.sent,
+            received: self.received,
+            send_failed: self.send_failed,
+            dropped: *node.counters(),
+            ..Status::default()
+        }
+    }
+
+    /// Prints a line; a closed pipe ends the node.
+    fn log(&self, report: &Report<'_>) -> io::Result<()> {
+        let (mut out, at) = (io::stdout().lock(), self.clock.micros());
+        if self.args.json {
+            writeln!(out, "{}", to_json(at, report))?;
+        } else {
+            writeln!(out, "{}.{:06} {report}", at / 1_000_000, at % 1_000_000)?;
+        }
+        out.flush()
+    }
+}
+
+fn to_json(at: u64, report: &Report<'_>) -> Value {
+    let mut object = match *report {
+        Report::Starting { node, capacity, records } => {
+            json!({ "event": "starting", "node": node.0, "capacity": capacity, "records": records.name() })
+        }
+        Report::Stored(Records { incarnation, term, lamport }) => {
+            json!({ "event": "stored", "incarnation": incarnation, "term": term, "lamport": lamport.0 })
+        }
+        Report::Leading { term } => json!({ "event": "leading", "term": term.number, "by": term.by.0 }),
+        Report::Following { leader, term } => {
+            json!({ "event": "following", "leader": leader.0, "term": term.number, "by": term.by.0 })
+        }
+        Report::Losing => json!({ "event": "losing" }),
+        Report::Leaderless => json!({ "event": "leaderless" }),
+        Report::Degraded => json!({ "event": "degraded" }),
+        Report::Status(Status { neighbours, sent, received, send_failed, .. }) => {
+            json!({
+                "event": "status", "neighbours": neighbours, "sent": sent, "received": received,
+                "send_failed": send_failed
+            })
+        }
+        Report::Stopped(reason) => json!({ "event": "stopped", "reason": reason }),
+    };
+    object["at_us"] = at.into();
+    object
+}
+
+/// Reads records; `None` if there are none or they are damaged.
+fn load(file: &Path) -> io::Result<Option<Records>> {
+    let bytes = match fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io::Error::other(format!("{}: {error}", file.display()))),
+    };
+    let intact = bytes.split_last_chunk().filter(|(record, sum)| checksum(record).to_le_bytes() == **sum);
+    Ok(intact.and_then(|(record, _)| record.try_into().ok()).map(Records::from_bytes))
+}
+
+/// Writes records atomically: after a crash the file holds the old or the new ones.
+fn save(file: &Path, records: Records) -> io::Result<()> {
+    let failed = |error: io::Error| io::Error::other(format!("{}: {error}", file.display()));
+    let record = records.to_bytes();
+    let new = file.with_extension("new");
+    let write = || {
+        let mut out = fs::File::create(&new)?;
+        out.write_all(&record)?;
+        out.write_all(&checksum(&record).to_le_bytes())?;
+        out.sync_all()?;
+        fs::rename(&new, file)
+    };
+    write().map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::base::lamport::LamportTime;
+    use protocol::base::term::Term;
+
+    #[test]
+    fn records_are_read_as_they_were_saved_and_damage_is_detected() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("node.records");
+        assert_eq!(load(&file).unwrap(), None);
+        for incarnation in 1..3 {
+            let records = Records { incarnation, term: 17, lamport: LamportTime(5) };
+            save(&file, records).unwrap();
+            assert_eq!(load(&file).unwrap(), Some(records));
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[3] ^= 1;
+        fs::write(&file, bytes).unwrap();
+        assert_eq!(load(&file).unwrap(), None);
+    }
+
+    #[test]
+    fn a_json_line_has_its_time_and_its_fields() {
+        let report = Report::Following { leader: NodeId(4), term: Term { number: 3, by: NodeId(7) } };
+        let expected = r#"{"at_us":5,"by":7,"event":"following","leader":4,"term":3}"#;
+        assert_eq!(to_json(5, &report).to_string(), expected);
+    }
+}

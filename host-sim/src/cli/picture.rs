@@ -1,0 +1,156 @@
+//! Shared code of the commands that draw space-time diagrams.
+
+use clap::Args;
+use host_sim::Scenario;
+use host_sim::compare::MessageCounter;
+use host_sim::draw::map::Charset;
+use host_sim::draw::spacetime::{History, Picture};
+use host_sim::metrics::run::Outcome;
+use host_sim::nodes::ScenarioNode;
+use host_sim::nodes::protocol_node::AppNode;
+use host_sim::trace::{Observer, TraceEvent};
+use protocol::wire::Stage;
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How to draw the picture.
+#[derive(Args)]
+pub(super) struct PictureArgs {
+    /// Also draw it into this file, as SVG. An existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Draw with ASCII characters only.
+    #[arg(long)]
+    ascii: bool,
+}
+
+/// The history and the messages of a run.
+pub(super) struct Witness {
+    pub(super) history: History,
+    counter: MessageCounter,
+}
+
+impl Observer for Witness {
+    fn observe(&mut self, event: &TraceEvent) {
+        self.history.observe(event);
+    }
+
+    fn on_frame(&mut self, frame: &[u8]) {
+        self.counter.read(frame);
+    }
+}
+
+impl Witness {
+    /// Runs a scenario and observes it.
+    pub(super) fn of(scenario: &Scenario, seed: u64) -> (Self, Outcome) {
+        let counter = MessageCounter::new(<AppNode as ScenarioNode>::plan(scenario).key(), Stage::Service);
+        let mut witness = Self { history: History::default(), counter };
+        let outcome = host_sim::metrics::run::run_of(scenario, seed, &mut witness);
+        (witness, outcome)
+    }
+
+    /// Returns how many messages of this name were sent.
+    pub(super) fn count(&self, name: &str) -> u64 {
+        self.counter.counts().by_name.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// A row of the table of costs.
+pub(super) struct Cost {
+    /// The message's name.
+    pub(super) message: &'static str,
+    /// How often it was sent.
+    pub(super) counted: u64,
+    /// How often it should be sent.
+    pub(super) expected: u64,
+    /// The same as a formula.
+    pub(super) formula: String,
+}
+
+/// Returns the table of costs.
+pub(super) fn costs(lines: &[Cost]) -> String {
+    let mut text = format!("\n{:<12} {:>8} {:>8}   formula\n", "messages", "counted", "expected");
+    for Cost { message, counted, expected, formula } in lines {
+        let _ = writeln!(text, "{message:<12} {counted:>8} {expected:>8}   {formula}");
+    }
+    text
+}
+
+/// Returns a built-in scenario with one line replaced.
+pub(super) fn with_line(text: &str, line: &str, instead: &str) -> String {
+    let line = format!("\n{line}\n");
+    assert!(text.contains(&line), "a built-in scenario has the lines to be replaced");
+    text.replacen(&line, &format!("\n{instead}\n"), 1)
+}
+
+/// Whether a run is correct.
+pub(super) enum Check {
+    Passed,
+    /// What is wrong, in a sentence.
+    Failed(String),
+}
+
+impl PictureArgs {
+    /// Refuses a file that cannot be written, before the run.
+    fn check(&self) -> Result<(), String> {
+        let Some(path) = &self.svg else { return Ok(()) };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            let (path, folder) = (path.display(), folder.display());
+            return Err(format!("{path}: there is no folder {folder}: make it first, or name another file."));
+        }
+        if path.is_dir() {
+            return Err(format!("{}: this is a folder: name a file in it.", path.display()));
+        }
+        Ok(())
+    }
+
+    /// Returns the scenario, if it and the file for the picture are valid; otherwise prints why not and returns the
+    /// exit code.
+    pub(super) fn prepare(&self, scenario: impl FnOnce() -> Result<Scenario, String>) -> Result<Scenario, ExitCode> {
+        self.check().and_then(|()| scenario()).map_err(super::refuse)
+    }
+
+    /// Prints a picture with the text below it; returns 0 if the run is correct, 1 if not, 2 if the SVG cannot be
+    /// written.
+    pub(super) fn show(&self, picture: &Picture<'_>, below: &str, check: &Check) -> ExitCode {
+        let terminal = std::io::stdout().is_terminal();
+        let charset = if self.ascii { Charset::Ascii } else { super::charset() };
+        let drawn = picture.text(charset, terminal && console::colors_enabled());
+        let mut text = match drawn {
+            Ok(drawn) => format!("{}\n\n{drawn}", picture.title),
+            Err(sentence) => format!("{}\n\n{sentence}\n", picture.title),
+        };
+        text += below;
+        if let Some(path) = &self.svg {
+            if let Err(error) = std::fs::write(path, picture.svg()) {
+                return super::refuse(format!("{}: the picture cannot be written: {error}", path.display()));
+            }
+            let _ = writeln!(text, "\ndrawn into {}", path.display());
+        }
+        super::print_text(&text);
+        match check {
+            Check::Passed => ExitCode::SUCCESS,
+            Check::Failed(sentence) => {
+                eprintln!("{sentence}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// Refuses an impossible number of nodes.
+pub(super) fn check_nodes(nodes: u64) -> Result<u32, String> {
+    let most = host_sim::workload::apps::APP_GROUP_MAX as u64;
+    match u32::try_from(nodes) {
+        Ok(count) if (2..=most).contains(&nodes) => Ok(count),
+        _ => Err(format!("--nodes must be from 2 to {most}, which {nodes} is not.")),
+    }
+}
+
+/// A time in milliseconds, with one decimal.
+pub(super) fn millis(micros: u64) -> String {
+    format!("{:.1} ms", micros as f64 / 1e3)
+}

@@ -1,0 +1,245 @@
+//! `conclave provision`: writes a board's identity, group key, access point and Wi-Fi blobs.
+//!
+//! They are stored outside of the image: writing a new image keeps them, and they are the same for every image.
+
+use clap::Args;
+use firmware::storage::config_page::access_point::{self, AccessPoint, AccessPointError};
+use firmware::storage::config_page::blobs::Blobs;
+use firmware::storage::config_page::{ConfigPage, GROUP_DEFAULT, PORT_DEFAULT, Secret, options};
+use host_sim::boards::tools::{self, FlashMethod};
+use host_sim::boards::{Board, Network, Region, uf2};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The environment variable with the access point's key: other users of a machine can see a command line.
+const WIFI_KEY: &str = "CONCLAVE_WIFI_KEY";
+/// The file names of the blobs in the driver's repository.
+const BLOBS: [&str; 3] = ["43439A0.bin", "43439A0_clm.bin", "nvram_rp2040.bin"];
+
+/// The most members of a board's group.
+const MEMBERS_MAX: u8 = 32;
+
+/// The arguments of `conclave provision`.
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
+pub(crate) struct ProvisionArgs {
+    /// The board plugged in.
+    #[arg(value_name = "BOARD", value_parser = Board::by_name)]
+    board: &'static Board,
+    /// Its id, unique in its group.
+    #[arg(long)]
+    id: u32,
+    /// The name of its group, from which its key is derived. A node that knows the name can join.
+    #[arg(long, default_value = GROUP_DEFAULT)]
+    group: String,
+    /// The key of its group instead: 32 hexadecimal digits.
+    #[arg(long, value_name = "HEX", conflicts_with = "group", value_parser = key)]
+    key: Option<Secret>,
+    /// Its capacity, from 0 to 10000; without this, the board measures it.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(0..=10_000))]
+    capacity: Option<u16>,
+    /// It never leads.
+    #[arg(long)]
+    never_leads: bool,
+    /// It has run before: missing records are lost ones.
+    #[arg(long)]
+    used: bool,
+    /// The number of members of its group, with ids from 0. Locks need it, and elections other than wireless.
+    #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=i64::from(MEMBERS_MAX)))]
+    members: u8,
+    /// A leader needs a quorum: a majority of the group.
+    #[arg(long, requires = "members")]
+    quorum: bool,
+    /// The hop limit of reliable messages.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    hops: u8,
+    /// The UDP port of its group.
+    #[arg(long, default_value_t = PORT_DEFAULT, value_parser = clap::value_parser!(u16).range(1..))]
+    port: u16,
+    /// The channel of its radio.
+    #[arg(long, default_value_t = 26, value_parser = clap::value_parser!(u8).range(11..=26))]
+    channel: u8,
+    /// The PAN id of its radio, in hexadecimal digits.
+    #[arg(long, value_name = "HEX", default_value = "c04e", value_parser = pan)]
+    pan: u16,
+    /// The name of its access point; its key is in the environment variable `CONCLAVE_WIFI_KEY`.
+    #[arg(long, value_name = "NAME")]
+    wifi: Option<String>,
+    /// The folder with the blobs of its Wi-Fi chip.
+    #[arg(long, value_name = "FOLDER")]
+    wifi_firmware: Option<PathBuf>,
+    /// Write to these files instead of to a board.
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Only print the steps.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Bytes for a region of flash.
+struct Piece {
+    name: &'static str,
+    region: Region,
+    bytes: Vec<u8>,
+}
+
+/// Writes the pieces; returns 0 on success, 2 otherwise.
+pub(crate) fn run(args: &ProvisionArgs) -> ExitCode {
+    let wifi_key = std::env::var(WIFI_KEY).unwrap_or_default();
+    super::exit_code(pieces(args, &wifi_key).and_then(|pieces| write(args, &pieces)))
+}
+
+/// Returns the pieces to be written.
+fn pieces(args: &ProvisionArgs, wifi_key: &str) -> Result<Vec<Piece>, String> {
+    let layout = args.board.layout();
+    let region_of = |name: &str| {
+        let region = layout.region(name).cloned();
+        region.ok_or_else(|| format!("the memory map of {} has no room for this", args.board.name))
+    };
+    if args.members > 0 && args.id >= args.members.into() {
+        return Err(format!(
+            "of {} members the last is node {}, so node {} is no member",
+            args.members,
+            args.members - 1,
+            args.id
+        ));
+    }
+    let has_wifi = args.board.network == Network::Wifi;
+    if !has_wifi && (args.wifi.is_some() || args.wifi_firmware.is_some()) {
+        return Err(format!("{} has no Wi-Fi", args.board.name));
+    }
+    let mut config = page(args).encode().to_vec();
+    if let Some(name) = &args.wifi {
+        let access = AccessPoint::new(name, wifi_key).map_err(|error| match error {
+            AccessPointError::Name => "an access point's name has 1 to 32 bytes".to_owned(),
+            _ => format!("the key in {WIFI_KEY} has to have 8 to 63 bytes, or none for an open network"),
+        })?;
+        config.resize(access_point::OFFSET, 0);
+        config.extend(access.encode());
+    }
+    let mut pieces = vec![Piece { name: "the config page", region: region_of("CONFIG")?, bytes: config }];
+    if let Some(folder) = &args.wifi_firmware {
+        pieces.push(Piece { name: "the blobs of the Wi-Fi chip", region: region_of("BLOBS")?, bytes: blobs(folder)? });
+    }
+    let oversized = pieces.iter().find(|piece| piece.bytes.len() as u64 > piece.region.bytes);
+    match oversized {
+        Some(piece) => Err(format!("{} exceed the region of {} bytes", piece.name, piece.region.bytes)),
+        None => Ok(pieces),
+    }
+}
+
+/// Returns the config page.
+fn page(args: &ProvisionArgs) -> ConfigPage {
+    let mut bits = 0;
+    for (option, on) in [
+        (options::FACTORY, !args.used),
+        (options::NEVER_LEADS, args.never_leads),
+        (options::LAN, args.board.network != Network::Radio),
+        (options::MEASURED, args.capacity.is_none()),
+        (options::QUORUM, args.quorum),
+    ] {
+        bits |= if on { option } else { 0 };
+    }
+    ConfigPage {
+        id: args.id,
+        capacity: args.capacity.unwrap_or(0).into(),
+        options: bits,
+        port: args.port,
+        seed: u64::from(args.id),
+        key: args.key.unwrap_or_else(|| Secret::of_group(&args.group)),
+        hops: args.hops,
+        channel: args.channel,
+        pan: args.pan,
+        members: args.members,
+        ..ConfigPage::unprovisioned(&[], 0)
+    }
+}
+
+fn blobs(folder: &Path) -> Result<Vec<u8>, String> {
+    let [firmware, clm, nvram] = BLOBS.map(|name| {
+        let file = folder.join(name);
+        fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))
+    });
+    let (firmware, clm, nvram) = (firmware?, clm?, nvram?);
+    let mut bytes = Vec::new();
+    let blobs = Blobs { firmware: &firmware, clm: &clm, nvram: &nvram };
+    blobs.encode(|piece| bytes.extend_from_slice(piece)).map_err(|_| "a blob is too long".to_owned())?;
+    Ok(bytes)
+}
+
+fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
+    let named = if args.key.is_some() { "a key of its own" } else { "a key made from the group's name" };
+    println!("{} becomes node {}, with {named}", args.board.name, args.id);
+    for Piece { name, region, bytes } in pieces {
+        println!("write {name}: {} bytes at {:#x}", bytes.len(), region.origin);
+    }
+    if args.dry_run {
+        return Ok(());
+    }
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let folder = args.output.as_deref().unwrap_or(scratch.path());
+    match (&args.output, tools::flash_method(args.board)) {
+        (Some(_), _) => {
+            let drive = drive_file(args.board, pieces, folder)?;
+            let files = files(args.board, pieces, folder)?;
+            for (file, address) in &files {
+                println!("{}: for {address:#x}", file.display());
+            }
+            if let Some(file) = drive {
+                println!("{}: for the board's drive", file.display());
+            }
+            Ok(())
+        }
+        (None, Ok(FlashMethod::Drive(drive))) => {
+            let file = drive_file(args.board, pieces, folder)?.ok_or("the board shows no drive")?;
+            println!("copy it to the drive {}", drive.display());
+            tools::copy(&file, &drive)
+        }
+        (None, Ok(FlashMethod::Probe(chip))) => {
+            files(args.board, pieces, folder)?.iter().try_for_each(|(file, address)| {
+                let command = tools::write_command(chip, file, *address);
+                println!("{}", command.join(" "));
+                tools::run(&command)
+            })
+        }
+        (None, Err(text)) => Err(text),
+    }
+}
+
+/// Writes a file for each piece; returns the files with their addresses.
+fn files(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Vec<(PathBuf, u64)>, String> {
+    let file = |Piece { region, bytes, .. }: &Piece| {
+        let file = folder.join(format!("{}-{}.bin", board.name, region.name.to_lowercase()));
+        fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok((file, region.origin))
+    };
+    pieces.iter().map(file).collect()
+}
+
+/// Writes one UF2 file, if the board has a drive.
+fn drive_file(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Option<PathBuf>, String> {
+    if !matches!(board.flashing, host_sim::boards::Flashing::Drive(_)) {
+        return Ok(None);
+    }
+    let file = folder.join(format!("{}-provision.uf2", board.name));
+    let address = |piece: &Piece| u32::try_from(piece.region.origin).unwrap_or(u32::MAX); // UF2 has 32-bit addresses
+    let pieces: Vec<_> = pieces.iter().map(|piece| (address(piece), piece.bytes.clone())).collect();
+    fs::write(&file, uf2::encode(&pieces, uf2::RP2040)?).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(Some(file))
+}
+
+/// Parses 32 hexadecimal digits.
+fn key(text: &str) -> Result<Secret, String> {
+    let error = || "a key has 32 hexadecimal digits".to_owned();
+    if text.len() != 32 || !text.is_ascii() {
+        return Err(error());
+    }
+    u128::from_str_radix(text, 16).map(|number| Secret(number.to_be_bytes())).map_err(|_| error())
+}
+
+/// Parses a PAN id; all ones is the broadcast id, and zero stands for none.
+fn pan(text: &str) -> Result<u16, String> {
+    let number = u16::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    number.filter(|pan| (1..0xffff).contains(pan)).ok_or_else(|| "a PAN id is from 1 to fffe".to_owned())
+}

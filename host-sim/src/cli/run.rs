@@ -1,0 +1,144 @@
+//! `conclave run`: a scenario, once or over many seeds.
+
+use clap::Args;
+use host_sim::check;
+use host_sim::metrics::campaign::{self, Report};
+use host_sim::{Scenario, TraceEvent};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The arguments of `conclave run`.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// The scenario to run.
+    file: PathBuf,
+    /// Run this seed only.
+    #[arg(long, conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Run these seeds, as A..B (B excluded).
+    #[arg(long, value_parser = seeds)]
+    seeds: Option<Range<u64>>,
+    /// The election algorithm, instead of the scenario's.
+    #[arg(long, value_name = "NAME")]
+    election: Option<String>,
+    /// The lock algorithm, instead of the scenario's.
+    #[arg(long, value_name = "NAME")]
+    mutex: Option<String>,
+    /// The termination detection algorithm, instead of the scenario's.
+    #[arg(long, value_name = "NAME")]
+    detection: Option<String>,
+    /// Print one JSON object and nothing else.
+    #[arg(long)]
+    json: bool,
+    /// Write the trace to a file, one JSON object per line (one seed only).
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let parsed = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
+    parsed.filter(|range| range.start < range.end).ok_or_else(|| "expected A..B, such as 0..100".to_owned())
+}
+
+/// Runs the scenario; returns 0 if no checker found a violation, 1 if one did, 2 for bad input.
+pub(crate) fn run(args: &RunArgs) -> ExitCode {
+    match report(args) {
+        Ok(report) => super::exit_if(&super::print(&report, args.json, show), report.violations.is_empty()),
+        Err(error) => super::refuse(error),
+    }
+}
+
+fn report(args: &RunArgs) -> Result<Report, String> {
+    let mut scenario = Scenario::load(&args.file, check::OF_LOCKS).map_err(|error| error.to_string())?;
+    if let Some(name) = &args.election {
+        scenario = scenario.with_election(name)?;
+    }
+    if let Some(name) = &args.mutex {
+        scenario = scenario.with_mutex(name)?;
+    }
+    if let Some(name) = &args.detection {
+        scenario = scenario.with_detection(name)?;
+    }
+    let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
+    let seeds = seeds.unwrap_or(scenario.seeds.clone());
+    let count = seeds.end - seeds.start;
+    if let Some(path) = &args.trace {
+        if count != 1 {
+            return Err("a trace holds one run: choose one seed with --seed".to_owned());
+        }
+        let written = write_trace(path, &scenario, seeds.start);
+        return written.map_err(|error| format!("{}: the trace cannot be written: {error}", path.display()));
+    }
+    let bar = super::progress(count, "{msg} {bar:40} {pos}/{len} seeds, {eta} left");
+    bar.set_message(scenario.name.clone());
+    let report = campaign::campaign_of(&scenario, seeds, || bar.inc(1));
+    bar.finish_and_clear();
+    Ok(report)
+}
+
+/// Runs one seed and writes its trace.
+fn write_trace(path: &Path, scenario: &Scenario, seed: u64) -> std::io::Result<Report> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut result = Ok(());
+    let mut write = |event: &TraceEvent| {
+        if result.is_ok() {
+            let line = serde_json::to_writer(&mut file, event).map_err(std::io::Error::from);
+            result = line.and_then(|()| file.write_all(b"\n"));
+        }
+    };
+    let outcome = host_sim::metrics::run::run_of(scenario, seed, &mut write);
+    result.and_then(|()| file.flush())?;
+    Ok(campaign::report(scenario, &[outcome]))
+}
+
+fn show(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let Report { scenario, seeds, nodes, converged, leader_is_best, .. } = report;
+    writeln!(out, "{scenario}: {nodes} nodes, {seeds} seeds")?;
+    writeln!(out, "  one leader, known to all   {converged} of {seeds}")?;
+    writeln!(out, "  the best node leads        {leader_is_best} of {seeds}")?;
+    let available = &report.availability;
+    writeln!(
+        out,
+        "  time with a leader         {:.2} % (worst node {:.2} %)",
+        available.mean / 10.0,
+        available.min / 10.0
+    )?;
+    writeln!(out, "\n  {:<20} {:>7} {:>12} {:>12} {:>12} {:>12}", "measure", "count", "p50", "p99", "p99.9", "max")?;
+    for (name, measure) in &report.measures {
+        let (name, unit) = name.strip_suffix("_us").map_or((*name, 1.0), |name| (name, 1e6));
+        let cell = |value: u64| {
+            if unit > 1.0 { format!("{:.3} s", value as f64 / unit) } else { value.to_string() }
+        };
+        let [p50, p99, p999, max] = [measure.p50, measure.p99, measure.p999, measure.max].map(cell);
+        writeln!(out, "  {name:<20} {:>7} {p50:>12} {p99:>12} {p999:>12} {max:>12}", measure.count)?;
+    }
+    writeln!(out, "\n  {:<20} {:>12} {:>12} {:>12}", "frames per run", "frames", "bytes", "ms each")?;
+    for (kind, frames) in &report.frames {
+        let (bytes, hop) = (report.bytes[kind], report.hop_us[kind] / 1e3);
+        writeln!(out, "  {kind:<20} {frames:>12.1} {bytes:>12.1} {hop:>12.2}")?;
+    }
+    let medium = &report.medium;
+    writeln!(
+        out,
+        "  received {:.0}, collided {:.0}, lost {:.0}, dropped {:.0} (full queue) and {:.0} (busy medium)",
+        medium.received, medium.collided, medium.lost, medium.queue_full, medium.medium_busy
+    )?;
+    if let Some(hash) = &report.trace_hash {
+        writeln!(out, "  trace hash {hash}")?;
+    }
+    for violation in report.violations.iter().take(10) {
+        let seconds = violation.time as f64 / 1e6;
+        writeln!(
+            out,
+            "\nVIOLATION {} in seed {} at {seconds:.3} s: {}",
+            violation.checker, violation.seed, violation.text
+        )?;
+        writeln!(out, "  replay: {}", violation.command)?;
+    }
+    let more = report.violations.len().saturating_sub(10);
+    if more > 0 { writeln!(out, "\nand {more} more violations") } else { Ok(()) }
+}

@@ -1,0 +1,185 @@
+//! `conclave swarm`: real firmware on emulated boards.
+
+use clap::Args;
+use host_sim::boards::{App, Parts, toolchain};
+use host_sim::check;
+use host_sim::swarm::{self, Count, Image, NODES_MAX, Options, Report, SwarmError};
+use host_sim::trace::narrator::Narrator;
+use host_sim::{Scenario, TraceEvent};
+use protocol::base::quorum::Mode;
+use protocol::election::Wireless;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+/// The arguments of `conclave swarm`.
+#[derive(Args)]
+pub(crate) struct SwarmArgs {
+    /// The number of nodes.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
+    nodes: u32,
+    /// How many of them, the last ones, run as processes of this desktop instead of on boards.
+    #[arg(long, default_value_t = 0)]
+    desktops: u32,
+    /// Run this scenario instead of the built-in one.
+    #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
+    scenario: Option<PathBuf>,
+    /// The election algorithm, the only one in the image.
+    #[arg(long, value_name = "NAME")]
+    election: Option<String>,
+    /// Have the boards contend for a lock with this algorithm, and increment a counter while they hold it.
+    #[arg(long, value_name = "NAME")]
+    mutex: Option<String>,
+    /// Have the boards run this application, and check it: tokens, diffusing or clock.
+    ///
+    /// tokens: a bank; each board in turn takes snapshots, which must find every token. diffusing: jobs that spread
+    /// over the boards; their termination must be announced to all, and not too early. clock: boards that flash
+    /// together at every second of a shared clock. For example: conclave swarm --nodes 4 --app tokens
+    #[arg(long, value_name = "NAME", conflicts_with = "mutex", value_parser = App::by_name)]
+    app: Option<App>,
+    /// The seed of capacities, positions and losses.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+enum Failure {
+    /// Bad input, or a missing tool.
+    Refused(String),
+    Interrupted,
+}
+
+/// Runs the swarm; returns 0 if no checker found a violation, 1 if one did, 2 for bad input or a missing tool.
+pub(crate) fn run(args: &SwarmArgs) -> ExitCode {
+    match report(args) {
+        Ok(report) => super::exit_if(&super::print(&report, args.json, show), report.violations.is_empty()),
+        Err(Failure::Refused(reason)) => super::refuse(reason),
+        Err(Failure::Interrupted) => {
+            eprintln!("interrupted; every board is switched off");
+            ExitCode::from(super::EXIT_INTERRUPTED)
+        }
+    }
+}
+
+fn report(args: &SwarmArgs) -> Result<Report, Failure> {
+    let refused = |error: &dyn std::fmt::Display| Failure::Refused(error.to_string());
+    let interrupted = super::interrupts().map_err(|error| refused(&error))?;
+    if args.desktops > 0 && (args.mutex.is_some() || args.app.is_some()) {
+        return Err(Failure::Refused("nodes on this desktop have no locks and no applications".to_owned()));
+    }
+    let mut scenario = match (&args.scenario, args.app) {
+        (Some(file), _) => Scenario::load(file, check::OF_LOCKS).map_err(|error| refused(&error))?,
+        (None, Some(app)) => swarm::app_scenario(app, args.nodes),
+        (None, None) if args.mutex.is_some() => swarm::lock_scenario(args.nodes),
+        (None, None) => swarm::default_scenario(args.nodes),
+    };
+    if let Some(name) = &args.election {
+        scenario = scenario.with_election(name).map_err(|text| refused(&text))?;
+    }
+    if args.desktops > 0 && scenario.election != Wireless::NAME {
+        return Err(Failure::Refused("nodes on this desktop run the election \"wireless\" and no other".to_owned()));
+    }
+    swarm::check(&scenario).map_err(|error| refused(&error))?;
+    let parts = parts(&scenario, args).map_err(|text| refused(&text))?;
+    let image = build(&parts).map_err(|text| {
+        // The interrupt also ended the compiler.
+        if interrupted.load(Ordering::Relaxed) { Failure::Interrupted } else { Failure::Refused(text) }
+    })?;
+    let options = Options {
+        image,
+        desktop: std::env::current_exe().map_err(|error| refused(&error))?,
+        desktops: args.desktops.min(scenario.world.nodes),
+        board_options: 0,
+        app: parts.app,
+        replay: replay(args),
+    };
+    eprintln!("booting; boards: {}, desktop nodes: {}", scenario.world.nodes - options.desktops, options.desktops);
+    let mut narrator = Narrator::new(scenario.world.nodes);
+    let mut narrate = |event: &TraceEvent| {
+        if let Some(line) = narrator.line(event).filter(|_| !args.json) {
+            let _ = writeln!(std::io::stdout(), "{line}"); // a reader may close the pipe
+        }
+    };
+    swarm::run(&scenario, args.seed, &options, &mut narrate, &mut |_, _| {}, &interrupted).map_err(
+        |error| match error {
+            SwarmError::Interrupted => Failure::Interrupted,
+            SwarmError::Scenario(_) | SwarmError::Device(_) | SwarmError::Ended(_) => {
+                Failure::Refused(error.to_string())
+            }
+        },
+    )
+}
+
+/// Returns the parts of the boards' image.
+fn parts(scenario: &Scenario, args: &SwarmArgs) -> Result<Parts, String> {
+    let parts = Parts::choose(Some(&scenario.election), args.mutex.as_deref())?;
+    if let Some(app) = args.app {
+        if !scenario.is_group() {
+            return Err("an application needs an election in a group, such as bully".to_owned());
+        }
+        return Ok(Parts { app, ..parts });
+    }
+    if args.mutex.is_none() {
+        return Ok(parts);
+    }
+    if scenario.world.mode != Mode::Quorum || !scenario.is_group() {
+        return Err("locks need an election in a group and mode = \"quorum\"".to_owned());
+    }
+    Ok(Parts { app: App::Counter, ..parts })
+}
+
+fn build(parts: &Parts) -> Result<Image, String> {
+    let toolchain = toolchain::prepare(|command| eprintln!("setting up: {command}"))?;
+    eprintln!("building the firmware");
+    Image::build(parts, toolchain)
+}
+
+fn replay(args: &SwarmArgs) -> String {
+    let scenario = args
+        .scenario
+        .as_ref()
+        .map_or_else(|| format!("--nodes {}", args.nodes), |file| format!("--scenario {}", file.display()));
+    let election = args.election.as_ref().map_or_else(String::new, |name| format!(" --election {name}"));
+    let mutex = args.mutex.as_ref().map_or_else(String::new, |name| format!(" --mutex {name}"));
+    let app = args.app.map_or_else(String::new, |app| format!(" --app {}", app.name()));
+    format!("conclave swarm {scenario}{election}{mutex}{app} --seed {}", args.seed)
+}
+
+fn show(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let leader = report.leader.map_or_else(|| "nobody leads".to_owned(), |leader| format!("node {leader} leads"));
+    let verdict = if report.leader_is_best {
+        "it is the best node that is up and reachable, and all nodes follow it"
+    } else {
+        "but NOT all nodes that are up follow the best that is reachable"
+    };
+    writeln!(out, "\n{leader}: {verdict}")?;
+    for (name, distribution) in &report.measures {
+        let name = name.trim_end_matches("_us");
+        let [p50, max] = [distribution.p50, distribution.max].map(|micros| micros as f64 / 1e6);
+        writeln!(out, "  {name:<24} {p50:>8.3} s (p50), {max:>8.3} s (max of {})", distribution.count)?;
+    }
+    if let Some(Count { grants, cut_short, total, .. }) = report.count {
+        writeln!(out, "\nthe lock was granted {grants} times, and the counter is at {total}")?;
+        if cut_short > 0 {
+            writeln!(out, "{cut_short} of its holders lost power before its increment was confirmed")?;
+        }
+    }
+    let summaries: [Option<&dyn std::fmt::Display>; 3] = [
+        report.bank.as_ref().map(|bank| bank as _),
+        report.jobs.as_ref().map(|jobs| jobs as _),
+        report.clock.as_ref().map(|clock| clock as _),
+    ];
+    for summary in summaries.into_iter().flatten() {
+        writeln!(out, "\n{summary}")?;
+    }
+    for violation in &report.violations {
+        let seconds = violation.time as f64 / 1e6;
+        writeln!(out, "\nVIOLATION {} at {seconds:.3} s: {}", violation.checker, violation.text)?;
+        writeln!(out, "  replay: {}", violation.command)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Expectations of a scenario that its runs do not meet.
+
+use super::campaign::availability;
+use super::distribution::Distribution;
+use super::run::Outcome;
+use crate::scenario::{Expect, Limit};
+
+/// Returns every expectation that is not met, as the worst seed and a sentence.
+pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)> {
+    let mut unmet: Vec<_> = expect.limits.iter().filter_map(|limit| exceeded(limit, outcomes)).collect();
+    if let Some(least) = expect.availability {
+        let worst = outcomes.iter().map(|outcome| (availability(std::slice::from_ref(outcome)).min, outcome.seed));
+        let worst = worst.min_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((share, seed)) = worst.filter(|(share, _)| *share < least * 1_000.0) {
+            let (share, least) = (share / 10.0, least * 100.0);
+            unmet.push((seed, format!("a node had a leader for {share} % of its time, below {least} %")));
+        }
+    }
+    if let Some(most) = expect.leader_changes
+        && let Some((count, seed)) = sums(outcomes, &["leader_changes"]).max().filter(|(count, _)| *count > most)
+    {
+        unmet.push((seed, format!("the leader changed {count} times, more than {most}")));
+    }
+    let counts = [
+        (&["grants"][..], expect.grants, "locks were granted"),
+        (&["snapshots"], expect.snapshots, "snapshots were taken"),
+        (
+            &["terminations", "undetectable"],
+            expect.terminations,
+            "the end of a job was detected, or found undetectable,",
+        ),
+    ];
+    for (names, least, what) in counts {
+        let fewest = sums(outcomes, names).min();
+        if let Some(((count, seed), least)) = fewest.zip(least).filter(|((count, _), least)| count < least) {
+            unmet.push((seed, format!("{what} {count} times, less than {least}")));
+        }
+    }
+    unmet
+}
+
+/// The sum of the samples with these names in each run, and the run's seed.
+fn sums(outcomes: &[Outcome], names: &[&str]) -> impl Iterator<Item = (u64, u64)> {
+    outcomes.iter().map(|outcome| {
+        let samples = outcome.samples.iter().filter(|(name, _)| names.contains(name));
+        (samples.map(|(_, count)| count).sum(), outcome.seed)
+    })
+}
+
+/// Returns whether the measured percentile is over its limit. Too few samples decide nothing: the 99.9th percentile of
+/// ten is only their maximum.
+fn exceeded(limit: &Limit, outcomes: &[Outcome]) -> Option<(u64, String)> {
+    let of_run = |outcome: &Outcome| {
+        let samples = outcome.samples.iter().filter(|(name, _)| *name == limit.measure);
+        samples.map(|&(_, value)| (value, outcome.seed)).collect::<Vec<_>>()
+    };
+    let samples: Vec<(u64, u64)> = outcomes.iter().flat_map(of_run).collect();
+    let (worst, seed) = samples.iter().copied().max()?;
+    let needed = 1_000 / (1_000 - usize::from(limit.per_mille.min(999)));
+    let enough = limit.per_mille == 1_000 || samples.len() >= needed.max(10);
+    let value = Distribution::at(samples.into_iter().map(|(value, _)| value).collect(), limit.per_mille);
+    (enough && value > limit.max).then(|| {
+        let [value, most, worst] = [value, limit.max, worst].map(|micros| micros as f64 / 1e6);
+        let (name, percentile) = (limit.measure, f64::from(limit.per_mille) / 10.0);
+        (seed, format!("p{percentile} of {name} is {value} s, over {most} s; this seed took {worst} s"))
+    })
+}

@@ -1,0 +1,184 @@
+//! One run of a scenario, with every checker.
+
+use crate::base::Micros;
+use crate::check::convergence::{Convergence, LeaderTime};
+use crate::check::{self, Checkers, Finding, Settled};
+use crate::metrics::WorkloadMetrics;
+use crate::nodes::protocol_node::{AppNode, LockNode, Member, ProtocolNode};
+use crate::nodes::{ScenarioNode, world};
+use crate::scenario::Scenario;
+use crate::sim::medium::{FrameStats, KindStats};
+use crate::trace::{Observer, TraceEvent};
+
+/// The outcome of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its seed.
+    pub seed: u64,
+    /// Whether it ended with one leader per component, known to all its nodes.
+    pub converged: bool,
+    /// Whether it ended with the best node of every component leading it.
+    pub leader_is_best: bool,
+    /// The leader of most nodes in the end.
+    pub leader: Option<u32>,
+    /// The measured values, by name.
+    pub samples: Vec<(&'static str, u64)>,
+    /// Frames sent, by kind.
+    pub kinds: Vec<(&'static str, KindStats)>,
+    /// Frames received and lost.
+    pub tally: FrameStats,
+    /// How long each node had a leader, by id.
+    pub leader_times: Vec<LeaderTime>,
+    /// The hash of the trace.
+    pub hash: u64,
+    /// The properties that did not hold.
+    pub findings: Vec<Finding>,
+    /// The number of events.
+    pub events: u64,
+}
+
+/// The observers of a run, and the caller's.
+struct Observers<'a> {
+    convergence: &'a mut Convergence,
+    workload: &'a mut WorkloadMetrics,
+    checkers: &'a mut Checkers,
+    extra: &'a mut dyn Observer,
+}
+
+impl Observer for Observers<'_> {
+    fn observe(&mut self, event: &TraceEvent) {
+        self.convergence.observe(event);
+        self.workload.observe(event);
+        self.checkers.observe(event);
+        self.extra.observe(event);
+    }
+
+    fn on_frame(&mut self, frame: &[u8]) {
+        self.extra.on_frame(frame);
+    }
+}
+
+/// Runs a scenario with one seed and the type of node it needs.
+pub fn run_of(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outcome {
+    if scenario.world.locks.is_some() {
+        run::<LockNode>(scenario, seed, extra)
+    } else if scenario.world.app.is_some() {
+        run::<AppNode>(scenario, seed, extra)
+    } else if scenario.is_group() {
+        run::<Member>(scenario, seed, extra)
+    } else {
+        run::<ProtocolNode>(scenario, seed, extra)
+    }
+}
+
+/// Runs a scenario with one seed and nodes of type `M`.
+pub fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outcome {
+    let mut world = world::<M>(scenario, seed);
+    let mut convergence = Convergence::new(&world);
+    let mut workload = WorkloadMetrics::default();
+    let mut checkers = Checkers::new(&scenario.expect);
+    // Settled properties are checked just before each fault and at the end, if the network had time to settle.
+    let mut stops: Vec<Micros> = world.plan().faults.iter().map(|step| step.at.saturating_sub(1)).collect();
+    stops.push(scenario.world.duration);
+    stops.dedup();
+    for stop in stops {
+        let mut observers =
+            Observers { convergence: &mut convergence, workload: &mut workload, checkers: &mut checkers, extra };
+        while world.next_at().is_some_and(|at| at <= stop) && world.step(&mut observers) {
+            observers.convergence.refresh(&world);
+        }
+        world.run_until(stop, &mut observers);
+        if stop >= world.disturbed_at() + scenario.settle_time && world.boots_pending() == 0 {
+            checkers.check_settled(&Settled::of(&world, &convergence, scenario.settle_time));
+        }
+    }
+    convergence.finish(world.now());
+    let settled = Settled::of(&world, &convergence, scenario.settle_time);
+    let mut samples = convergence.samples().to_vec();
+    samples.push(("leader_changes", convergence.leader_changes()));
+    samples.extend(workload.samples());
+    if let Some(initiator) = convergence.initiator() {
+        let depth = u64::from(world.eccentricity(initiator));
+        samples.push(("depth_hops", depth));
+        samples.extend(stretch(&samples, depth, &world.frame_stats().kinds()));
+    }
+    Outcome {
+        seed,
+        converged: check::converged(&settled),
+        leader_is_best: check::best_leads(&settled),
+        leader: world.leader(),
+        samples,
+        kinds: world.frame_stats().kinds(),
+        tally: world.frame_stats().clone(),
+        leader_times: convergence.leader_times().collect(),
+        hash: world.trace_hash(),
+        findings: checkers.findings().to_vec(),
+        events: world.event_count(),
+    }
+}
+
+/// The duration of an election that one node was asked to start, in thousandths of three floods: out, back and out
+/// again over the network's depth, at the mean time per hop of the election's own frames.
+fn stretch(
+    samples: &[(&'static str, u64)],
+    depth: u64,
+    kinds: &[(&'static str, KindStats)],
+) -> Option<(&'static str, u64)> {
+    let (_, took) = *samples.iter().find(|(name, _)| *name == "election_us")?;
+    let mut of_election = KindStats::default();
+    for (_, count) in kinds.iter().filter(|(kind, _)| ["election", "report", "leader"].contains(kind)) {
+        of_election.frames += count.frames;
+        of_election.micros += count.micros;
+    }
+    let three_floods = 3 * depth * of_election.micros;
+    Some(("stretch_per_mille", (took * of_election.frames * 1_000).checked_div(three_floods)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nodes::toy_node::ToyNode;
+
+    fn outcome(rest: &str) -> Outcome {
+        let head = "name = \"test\"\nnodes = 4\nduration = \"20s\"\nsettle_time = \"5s\"\n";
+        let lan = "[topology]\nshape = \"complete\"\n[medium]\nkind = \"lan\"\n";
+        run::<ToyNode>(&Scenario::parse("test.toml", &format!("{head}{lan}{rest}"), &[]).unwrap(), 1, &mut ())
+    }
+
+    fn checkers(outcome: &Outcome) -> Vec<&'static str> {
+        let mut names: Vec<&str> = outcome.findings.iter().map(|finding| finding.checker).collect();
+        names.dedup();
+        names
+    }
+
+    #[test]
+    fn a_correct_run_has_no_findings() {
+        let outcome = outcome("[capacity]\nrule = \"rising\"\n");
+        assert!(outcome.converged && outcome.leader_is_best);
+        assert_eq!(outcome.findings, []);
+    }
+
+    #[test]
+    fn a_run_led_by_another_than_the_best_is_found() {
+        let outcome = outcome("[capacity]\nrule = \"falling\"\n");
+        assert!(outcome.converged && !outcome.leader_is_best);
+        assert_eq!(checkers(&outcome), ["best-leads"]);
+    }
+
+    #[test]
+    fn a_run_that_never_recovers_from_a_crash_is_found() {
+        let crash = "[[faults]]\nat = \"10s\"\ndo = \"crash\"\nnode = \"leader\"\n";
+        let outcome = outcome(&format!("[capacity]\nrule = \"rising\"\n{crash}"));
+        assert!(!outcome.converged && !outcome.leader_is_best);
+        assert_eq!(checkers(&outcome), ["one-leader", "everyone-knows"]);
+        assert!(outcome.findings.iter().all(|finding| finding.at == 20_000_000), "nothing is found before the crash");
+    }
+
+    #[test]
+    fn a_network_that_had_no_time_to_settle_is_not_checked() {
+        let crash = "[[faults]]\nat = \"16s\"\ndo = \"crash\"\nnode = \"leader\"\n";
+        let outcome = outcome(&format!("[capacity]\nrule = \"rising\"\n{crash}"));
+        assert!(!outcome.converged);
+        assert_eq!(outcome.findings, []);
+    }
+}

@@ -1,0 +1,219 @@
+//! The protocol's node in the simulator.
+
+use super::ScenarioNode;
+use crate::scenario::{MEMBERS_MAX, Scenario};
+use crate::sim::node::{self, NodeEvent, SimNode};
+use crate::trace::AppRequest;
+use crate::workload::apps::{APP_GROUP_MAX, AppAdapter, SimulatedApp};
+use crate::workload::locks::LOCK_GROUP_MAX;
+use protocol::base::capacity::Capacity;
+use protocol::base::membership::Group;
+use protocol::base::records::Records;
+use protocol::base::term::Term;
+use protocol::election::Command;
+use protocol::lease;
+use protocol::mutex::{self, Fence, LockId, Mutex, NoMutex};
+use protocol::node::{Boot, Counters, Halt, Input, Notice, Stages};
+use protocol::registry::{self, AnyElection, AnyMutex};
+use protocol::service::NoService;
+use protocol::wire::Key;
+use protocol::{Config, Instant, Node, NodeId};
+
+/// The neighbours on a radio that a node has room for.
+pub const NEIGHBOURS_MAX: usize = 32;
+
+/// A node of the protocol.
+pub struct ProtocolNode<const ROOM: usize = NEIGHBOURS_MAX, L: Mutex = NoMutex, U: AppAdapter = NoService>(
+    Node<AnyElection, L, ROOM, U, Option<Group>>,
+);
+
+/// A node with room for the largest group.
+pub type Member = ProtocolNode<MEMBERS_MAX>;
+
+/// A node with locks.
+pub type LockNode = ProtocolNode<LOCK_GROUP_MAX, AnyMutex>;
+
+/// A node with an application.
+pub type AppNode = ProtocolNode<APP_GROUP_MAX, NoMutex, SimulatedApp>;
+
+/// A mutex that a scenario can choose.
+pub trait FromScenario: Mutex + Clone {
+    /// Returns the mutex of a scenario.
+    fn from_scenario(scenario: &Scenario) -> Self;
+}
+
+impl FromScenario for NoMutex {
+    fn from_scenario(_: &Scenario) -> Self {
+        Self
+    }
+}
+
+impl FromScenario for AnyMutex {
+    fn from_scenario(scenario: &Scenario) -> Self {
+        let name = scenario.world.locks.as_ref().map_or(Self::NAMES[0], |locks| &locks.mutex);
+        Self::by_name(name).expect("a scenario names a known mutex")
+    }
+}
+
+/// The settings that all nodes of a run share.
+#[derive(Clone, Debug)]
+pub struct ProtocolPlan<L = NoMutex, U = NoService> {
+    config: Config,
+    election: AnyElection,
+    mutex: L,
+    service: U,
+    group: Option<Group>,
+    /// The key of its frames.
+    key: Key,
+}
+
+impl<L, U> ProtocolPlan<L, U> {
+    /// Returns the key of its frames.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        self.key
+    }
+}
+
+impl<const ROOM: usize, L: Mutex, U: AppAdapter> ProtocolNode<ROOM, L, U> {
+    /// Returns the counters of dropped frames.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        self.0.counters()
+    }
+
+    /// Runs one input, and logs what the service did.
+    fn step(&mut self, now: Instant, step: impl FnOnce(&mut Node<AnyElection, L, ROOM, U, Option<Group>>)) {
+        self.0.service().observe(now);
+        step(&mut self.0);
+        self.0.service().observe(now);
+    }
+}
+
+/// Returns the name of a broken bound.
+fn halt_name(halt: Halt) -> &'static str {
+    match halt {
+        Halt::Outbox => "outbox",
+        Halt::Queue => "queue",
+        Halt::Notices => "notices",
+        Halt::Frame => "frame",
+        Halt::Sequence => "sequence",
+    }
+}
+
+impl<const ROOM: usize, L: FromScenario, U: AppAdapter> ScenarioNode for ProtocolNode<ROOM, L, U> {
+    fn plan(scenario: &Scenario) -> ProtocolPlan<L, U> {
+        let config = Config {
+            me: NodeId(0),
+            key: Key::from_name(&scenario.name),
+            hops: scenario.hops,
+            may_lead: true,
+            mode: scenario.world.mode,
+            timing: scenario.timing,
+        };
+        let election = AnyElection::by_name(&scenario.election).expect("a scenario names a known election");
+        let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
+        let members: Vec<NodeId> = (0..members).map(NodeId).collect();
+        let group = Group::of(&members).ok();
+        let key = if group.is_some() { config.key.for_group(&members) } else { config.key };
+        ProtocolPlan {
+            config,
+            election,
+            mutex: L::from_scenario(scenario),
+            service: U::from_plan(scenario.world.app.as_ref()),
+            group,
+            key,
+        }
+    }
+}
+
+impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode<ROOM, L, U> {
+    type Plan = ProtocolPlan<L, U>;
+
+    fn boot(plan: &ProtocolPlan<L, U>, boot: node::Boot) -> Self {
+        let node::Boot { me, records, seed, may_lead, now } = boot;
+        let config = Config { me, may_lead, ..plan.config };
+        let stages = Stages { election: plan.election, mutex: plan.mutex.clone(), service: plan.service.clone() };
+        let node = Node::new(config, &plan.group, Boot { records, seed }, now, stages);
+        Self(node.expect("a scenario's timing and group were checked when it was read"))
+    }
+
+    fn receive(&mut self, now: Instant, bytes: &[u8], quality: u8) {
+        self.step(now, |node| node.handle(now, Input::Frame { bytes, quality }));
+    }
+
+    fn measure(&mut self, now: Instant, capacity: Option<Capacity>) {
+        self.step(now, |node| node.handle(now, Input::Capacity(capacity)));
+    }
+
+    fn command(&mut self, now: Instant, command: Command) {
+        self.step(now, |node| node.handle(now, Input::Election(command)));
+    }
+
+    fn lock_command(&mut self, now: Instant, command: mutex::Command) {
+        self.step(now, |node| node.handle(now, Input::Mutex(command)));
+    }
+
+    fn app_request(&mut self, now: Instant, request: AppRequest) {
+        if let Some(command) = U::command(request) {
+            self.step(now, |node| node.handle(now, Input::Service(command)));
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.step(now, |node| node.handle(now, Input::Timeout));
+    }
+
+    fn poll_persist(&mut self) -> Option<Records> {
+        self.0.poll_persist()
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
+        self.0.poll_transmit(now, buffer).map(<[u8]>::len)
+    }
+
+    fn poll_event(&mut self) -> Option<NodeEvent> {
+        while let Some(notice) = self.0.poll_notice() {
+            return Some(match notice {
+                Notice::Role(lease::Notice::Gained { term }) => NodeEvent::Leads(term),
+                Notice::Role(lease::Notice::LeaderChanged { leader, term }) => NodeEvent::Follows(leader, term),
+                Notice::Role(lease::Notice::Leaderless) => NodeEvent::Leaderless,
+                // The leader is the same, or the next notice names it.
+                Notice::Role(lease::Notice::Lost | lease::Notice::Losing { .. } | lease::Notice::Degraded) => {
+                    continue;
+                }
+                Notice::Mutex(notice) => NodeEvent::Lock(notice),
+                Notice::Service(notice) => {
+                    self.0.service().on_notice(notice);
+                    continue;
+                }
+                Notice::Halted(halt) => NodeEvent::Halted(halt_name(halt)),
+            });
+        }
+        self.0.service().next_action().map(NodeEvent::App)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.0.deadline()
+    }
+
+    fn is_acting(&self, now: Instant) -> bool {
+        self.0.acting_term(now).is_some()
+    }
+
+    fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
+        self.0.holds(lock, now)
+    }
+
+    fn shared_time(&self, now: Instant) -> Option<Instant> {
+        self.0.service().time(now)
+    }
+
+    fn leader(&self) -> Option<(NodeId, Term)> {
+        self.0.leader()
+    }
+
+    fn message_name(plan: &ProtocolPlan<L, U>, frame: &[u8]) -> &'static str {
+        registry::message_name(&plan.key, frame).unwrap_or("unknown")
+    }
+}

@@ -1,0 +1,180 @@
+//! The frames in flight: one pool for all of them, so that sending allocates nothing.
+
+use crate::base::Micros;
+
+/// Bytes of storage for one frame: more than any medium carries, so that a frame over the limit is seen and not cut.
+pub(crate) const FRAME_CAPACITY: usize = 256;
+
+/// A reference to a frame in the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameRef(u32);
+
+impl FrameRef {
+    /// How many frames can be in flight: a reference and a link quality share one word of an event.
+    const LIMIT: u32 = 1 << 24;
+
+    /// Packs the reference and a quality into one word.
+    pub(crate) fn with_quality(self, quality: u8) -> u32 {
+        (self.0 << 8) | u32::from(quality)
+    }
+
+    /// Unpacks a word of [`FrameRef::with_quality`].
+    pub(crate) fn split(word: u32) -> (Self, u8) {
+        (Self(word >> 8), (word & 0xFF) as u8)
+    }
+}
+
+/// A frame as it was sent.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    bytes: [u8; FRAME_CAPACITY],
+    len: u16,
+    references: u16,
+    next: u32,
+    /// The slot of the node that sent it.
+    pub(crate) sender: u32,
+    /// The moment the node submitted it.
+    pub(crate) sent_at: Micros,
+    pub(crate) kind: &'static str,
+}
+
+impl Frame {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+/// All frames in flight, reference-counted.
+#[derive(Default)]
+pub(crate) struct FramePool {
+    slots: Vec<Frame>,
+    free: Vec<u32>,
+}
+
+impl FramePool {
+    /// Stores a frame with one reference.
+    ///
+    /// # Panics
+    /// If sixteen million frames are in flight at once.
+    pub(crate) fn insert(&mut self, bytes: &[u8], sender: u32, sent_at: Micros, kind: &'static str) -> FrameRef {
+        let index = self.free.pop().unwrap_or_else(|| {
+            let index = self.slots.len() as u32;
+            assert!(index < FrameRef::LIMIT, "a run cannot have more than {} frames in flight", FrameRef::LIMIT);
+            let bytes = [0; FRAME_CAPACITY];
+            self.slots.push(Frame { bytes, len: 0, references: 0, next: NONE, sender, sent_at, kind });
+            index
+        });
+        let frame = &mut self.slots[index as usize];
+        let len = bytes.len().min(FRAME_CAPACITY);
+        frame.bytes[..len].copy_from_slice(&bytes[..len]);
+        frame.len = len as u16;
+        frame.references = 1;
+        frame.next = NONE;
+        frame.sender = sender;
+        frame.sent_at = sent_at;
+        frame.kind = kind;
+        FrameRef(index)
+    }
+    pub(crate) fn get(&self, frame: FrameRef) -> &Frame {
+        &self.slots[frame.0 as usize]
+    }
+
+    /// Adds a reference to a frame.
+    pub(crate) fn retain(&mut self, frame: FrameRef) {
+        self.slots[frame.0 as usize].references += 1;
+    }
+
+    /// Removes a reference from a frame; its slot is free after the last one.
+    pub(crate) fn release(&mut self, frame: FrameRef) {
+        let slot = &mut self.slots[frame.0 as usize];
+        slot.references -= 1;
+        if slot.references == 0 {
+            self.free.push(frame.0);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+/// The FIFO transmit queue of one node; the frames themselves are the list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameQueue {
+    first: u32,
+    last: u32,
+    len: u16,
+}
+
+impl Default for FrameQueue {
+    fn default() -> Self {
+        Self { first: NONE, last: NONE, len: 0 }
+    }
+}
+
+impl FrameQueue {
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    pub(crate) fn first(&self) -> Option<FrameRef> {
+        (!self.is_empty()).then_some(FrameRef(self.first))
+    }
+    pub(crate) fn push(&mut self, frames: &mut FramePool, frame: FrameRef) {
+        if self.is_empty() {
+            self.first = frame.0;
+        } else {
+            frames.slots[self.last as usize].next = frame.0;
+        }
+        self.last = frame.0;
+        self.len += 1;
+    }
+    pub(crate) fn pop(&mut self, frames: &mut FramePool) -> Option<FrameRef> {
+        let frame = self.first()?;
+        self.first = frames.slots[frame.0 as usize].next;
+        self.len -= 1;
+        Some(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_free_when_the_last_reference_is_released() {
+        let mut frames = FramePool::default();
+        let first = frames.insert(&[1, 2, 3], 7, 9, "hello");
+        frames.retain(first);
+        frames.release(first);
+        assert_eq!(frames.get(first).bytes(), [1, 2, 3]);
+        assert_eq!((frames.get(first).sender, frames.get(first).sent_at), (7, 9));
+        frames.release(first);
+        assert_eq!(frames.in_flight(), 0);
+        assert_eq!(frames.insert(&[], 0, 0, "hello"), first);
+    }
+
+    #[test]
+    fn a_transmit_queue_is_first_in_first_out() {
+        let mut frames = FramePool::default();
+        let mut queue = FrameQueue::default();
+        let [a, b, c] = [1, 2, 3].map(|byte| frames.insert(&[byte], 0, 0, "hello"));
+        queue.push(&mut frames, a);
+        queue.push(&mut frames, b);
+        assert_eq!(queue.pop(&mut frames), Some(a));
+        queue.push(&mut frames, c);
+        assert_eq!((queue.first(), queue.len()), (Some(b), 2));
+        assert_eq!([(); 3].map(|()| queue.pop(&mut frames)), [Some(b), Some(c), None]);
+    }
+
+    #[test]
+    fn a_reference_and_a_quality_share_a_word() {
+        let frame = FrameRef(0x00AB_CDEF);
+        assert_eq!(FrameRef::split(frame.with_quality(200)), (frame, 200));
+    }
+}

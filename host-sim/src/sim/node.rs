@@ -1,0 +1,109 @@
+//! The interface of a simulated node: the protocol's own shape, so that anything of that shape can be simulated.
+
+use crate::trace::AppRequest;
+use crate::workload::apps::AppAction;
+use protocol::base::capacity::Capacity;
+use protocol::base::records::Records;
+use protocol::base::term::Term;
+use protocol::election::Command;
+use protocol::mutex::{self, Fence, LockId};
+use protocol::{Instant, NodeId};
+
+/// The state a node boots with.
+#[derive(Clone, Copy, Debug)]
+pub struct Boot {
+    /// Its id.
+    pub me: NodeId,
+    /// The records it stored before; `None` if they are lost.
+    pub records: Option<Records>,
+    /// The seed of its random numbers.
+    pub seed: u64,
+    /// Whether it may ever lead.
+    pub may_lead: bool,
+    /// The time of its local clock.
+    pub now: Instant,
+}
+
+/// An event that a node reports to its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeEvent {
+    /// The node leads.
+    Leads(Term),
+    /// The node follows another.
+    Follows(NodeId, Term),
+    /// The node knows no leader.
+    Leaderless,
+    /// The node stopped for good, for this reason.
+    Halted(&'static str),
+    /// A notice about a lock.
+    Lock(mutex::Notice),
+    /// An action of the application.
+    App(AppAction),
+}
+
+/// A node: time and frames go in; frames, records and events come out.
+pub trait SimNode: Sized {
+    /// The settings that all nodes of a run share.
+    type Plan;
+
+    /// Whether the node, and not the medium, backs off when the channel is busy, as a board does.
+    const BACKS_OFF: bool = false;
+
+    /// Boots a node.
+    fn boot(plan: &Self::Plan, boot: Boot) -> Self;
+
+    /// Handles a received frame.
+    fn receive(&mut self, now: Instant, bytes: &[u8], quality: u8);
+
+    /// Handles a new measurement of the node's capacity.
+    fn measure(&mut self, now: Instant, capacity: Option<Capacity>);
+
+    /// Handles a command to the election.
+    fn command(&mut self, now: Instant, command: Command);
+
+    /// Handles a command about a lock. A node without locks ignores it.
+    fn lock_command(&mut self, _now: Instant, _command: mutex::Command) {}
+
+    /// Handles a request to the application. A node without one ignores it.
+    fn app_request(&mut self, _now: Instant, _request: AppRequest) {}
+
+    /// Handles an expired deadline.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// Handles the start of a reception that lasts `until`; called only on nodes that back off by themselves.
+    fn on_receive_start(&mut self, _until: Instant) {}
+
+    /// Handles the end of a transmission, or its failure; called only on nodes that back off by themselves.
+    fn on_transmit_done(&mut self, _now: Instant, _sent: bool) {}
+
+    /// Returns records to store before anything else leaves.
+    fn poll_persist(&mut self) -> Option<Records>;
+
+    /// Writes the next frame to send; returns its length.
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize>;
+
+    /// Returns the next event.
+    fn poll_event(&mut self) -> Option<NodeEvent>;
+
+    /// Returns the next deadline.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Returns whether the node may act as leader now.
+    fn is_acting(&self, now: Instant) -> bool;
+
+    /// Returns the fence under which the node holds a lock now.
+    fn holds(&self, _lock: LockId, _now: Instant) -> Option<Fence> {
+        None
+    }
+
+    /// Returns the time of the shared clock, once it was set.
+    fn shared_time(&self, _now: Instant) -> Option<Instant> {
+        None
+    }
+
+    /// Returns the leader that the node follows.
+    fn leader(&self) -> Option<(NodeId, Term)>;
+
+    /// Returns the name of the message in a frame.
+    fn message_name(plan: &Self::Plan, frame: &[u8]) -> &'static str;
+}

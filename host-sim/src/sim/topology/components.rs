@@ -1,0 +1,122 @@
+//! Connected components and hop counts.
+
+use super::Links;
+
+/// The component of a node that is down.
+pub const NO_COMPONENT: u32 = u32::MAX;
+
+/// The connected components of a network, by bidirectional links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Components {
+    of: Vec<u32>,
+    sizes: Vec<u32>,
+}
+
+impl Components {
+    /// Finds the components of the nodes that are `up`, joined by links that are `open` and of at least `quality` in
+    /// both directions.
+    pub(crate) fn find(links: &Links, quality: u8, up: impl Fn(u32) -> bool, open: impl Fn(u32, u32) -> bool) -> Self {
+        let mut of = vec![NO_COMPONENT; links.nodes() as usize];
+        let mut sizes = Vec::new();
+        let mut stack = Vec::new();
+        for start in 0..links.nodes() {
+            if of[start as usize] != NO_COMPONENT || !up(start) {
+                continue;
+            }
+            let number = sizes.len() as u32;
+            let mut size = 0;
+            of[start as usize] = number;
+            stack.push(start);
+            while let Some(node) = stack.pop() {
+                size += 1;
+                for link in links.of(node) {
+                    let other = link.receiver();
+                    let joined = link.quality() >= quality
+                        && of[other as usize] == NO_COMPONENT
+                        && up(other)
+                        && open(node, other)
+                        && open(other, node)
+                        && links.quality(other, node) >= quality;
+                    if joined {
+                        of[other as usize] = number;
+                        stack.push(other);
+                    }
+                }
+            }
+            sizes.push(size);
+        }
+        Self { of, sizes }
+    }
+
+    /// Returns the component of a node; [`NO_COMPONENT`] if it is down.
+    pub(crate) fn of(&self, node: u32) -> u32 {
+        self.of[node as usize]
+    }
+    pub(crate) fn count(&self) -> usize {
+        self.sizes.len()
+    }
+    pub(crate) fn size(&self, component: u32) -> u32 {
+        self.sizes[component as usize]
+    }
+    pub(crate) fn largest(&self) -> Option<u32> {
+        (0..self.sizes.len() as u32).max_by_key(|&component| (self.size(component), u32::MAX - component))
+    }
+}
+
+/// Returns how many hops each node is from `start`; `None` if there is no route.
+pub(crate) fn hops_from(links: &Links, start: u32, usable: impl Fn(u32, u32) -> bool) -> Vec<Option<u32>> {
+    let mut hops = vec![None; links.nodes() as usize];
+    hops[start as usize] = Some(0);
+    let mut frontier = vec![start];
+    for distance in 1.. {
+        let mut next = Vec::new();
+        for node in frontier {
+            for link in links.of(node) {
+                let other = link.receiver();
+                if hops[other as usize].is_none() && usable(node, other) {
+                    hops[other as usize] = Some(distance);
+                    next.push(other);
+                }
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        frontier = next;
+    }
+    hops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::Probability;
+    use crate::sim::topology::OneWay;
+
+    const BOTH_WAYS: OneWay = OneWay { probability: Probability::NEVER, seed: 0 };
+
+    fn line(nodes: u32) -> Links {
+        Links::by_rule(nodes, &BOTH_WAYS, |node| {
+            [node.checked_sub(1), (node + 1 < nodes).then_some(node + 1)].into_iter().flatten()
+        })
+    }
+
+    #[test]
+    fn a_node_that_is_down_splits_a_line() {
+        let components = Components::find(&line(5), 255, |node| node != 2, |_, _| true);
+        assert_eq!((0..5).map(|node| components.of(node)).collect::<Vec<_>>(), [0, 0, NO_COMPONENT, 1, 1]);
+        assert_eq!((components.count(), components.size(0), components.largest()), (2, 2, Some(0)));
+    }
+
+    #[test]
+    fn a_one_way_link_joins_nothing() {
+        let components = Components::find(&line(4), 255, |_| true, |from, to| (from, to) != (2, 1));
+        assert_eq!((0..4).map(|node| components.of(node)).collect::<Vec<_>>(), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn hops_count_from_the_start() {
+        let hops = hops_from(&line(4), 1, |from, to| (from, to) != (2, 3));
+        assert_eq!(hops, [Some(1), Some(0), Some(1), None]);
+    }
+}

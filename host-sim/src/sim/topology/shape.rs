@@ -1,0 +1,140 @@
+//! The shapes of networks.
+
+use super::{Components, Link, Links, OneWay, Point, Reach};
+use crate::base::rng::{Probability, Rng, Stream};
+
+/// How often the disconnected nodes of a network that must be connected are placed again.
+const REDRAWS_MAX: u32 = 1_000;
+
+/// The shape of a network.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A line.
+    Line {
+        /// The distance between neighbours, in metres.
+        spacing: f64,
+    },
+    /// A circle; each node receives from its two neighbours only, whatever the range.
+    Ring {
+        /// The distance between neighbours, in metres.
+        spacing: f64,
+    },
+    /// A grid, row by row.
+    Grid {
+        /// The distance between neighbours, in metres.
+        spacing: f64,
+        /// The number of nodes in a row.
+        columns: u32,
+    },
+    /// Random positions in a square.
+    Geometric {
+        /// The mean number of nodes in range of a node away from the edge: it sets the size of the square.
+        degree: f64,
+        /// Whether nodes are placed again until links without loss connect them all.
+        connected: bool,
+    },
+    /// A link between any two nodes, whatever the range.
+    Complete,
+    /// The listed positions.
+    Positions(Vec<Point>),
+}
+
+/// Returns the positions of the nodes, by id.
+pub(crate) fn positions(shape: &Shape, nodes: u32, reach: Reach, seed: u64) -> Vec<Point> {
+    match *shape {
+        Shape::Line { spacing } => (0..nodes).map(|node| Point { x: f64::from(node) * spacing, y: 0.0 }).collect(),
+        Shape::Ring { spacing } => circle(nodes, spacing),
+        Shape::Complete => circle(nodes, reach.range / f64::from(nodes)),
+        Shape::Grid { spacing, columns } => (0..nodes)
+            .map(|node| Point { x: f64::from(node % columns) * spacing, y: f64::from(node / columns) * spacing })
+            .collect(),
+        Shape::Geometric { degree, connected } => {
+            let side = (f64::from(nodes) * std::f64::consts::PI * reach.range * reach.range / degree).sqrt();
+            scatter(nodes, side, reach, connected, &mut Rng::new(seed, Stream::Placement))
+        }
+        Shape::Positions(ref points) => points.clone(),
+    }
+}
+
+/// Returns positions on a circle, `spacing` apart along it.
+fn circle(nodes: u32, spacing: f64) -> Vec<Point> {
+    let radius = f64::from(nodes) * spacing / std::f64::consts::TAU;
+    (0..nodes)
+        .map(|node| {
+            let angle = std::f64::consts::TAU * f64::from(node) / f64::from(nodes);
+            Point { x: radius * (1.0 + angle.cos()), y: radius * (1.0 + angle.sin()) }
+        })
+        .collect()
+}
+
+/// Draws positions in a square; if the network must be connected, nodes outside the largest component are drawn again.
+fn scatter(nodes: u32, side: f64, reach: Reach, connected: bool, rng: &mut Rng) -> Vec<Point> {
+    let mut draw = || Point { x: rng.next_f64() * side, y: rng.next_f64() * side };
+    let mut points: Vec<Point> = (0..nodes).map(|_| draw()).collect();
+    if !connected {
+        return points;
+    }
+    let sure = Reach { range: reach.range, range_max: reach.range };
+    let one_way = OneWay { probability: Probability::NEVER, seed: 0 };
+    let mut links = Links::default();
+    for _ in 0..REDRAWS_MAX {
+        links.rebuild(&points, sure, &one_way);
+        let components = Components::find(&links, Link::QUALITY_MAX, |_| true, |_, _| true);
+        if components.count() <= 1 {
+            break;
+        }
+        let main = components.largest();
+        for node in 0..nodes {
+            if Some(components.of(node)) != main {
+                points[node as usize] = draw();
+            }
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REACH: Reach = Reach { range: 15.0, range_max: 19.0 };
+    const BOTH_WAYS: OneWay = OneWay { probability: Probability::NEVER, seed: 0 };
+
+    fn degrees(shape: &Shape, nodes: u32) -> Vec<usize> {
+        let links = Links::by_distance(&positions(shape, nodes, REACH, 1), REACH, &BOTH_WAYS);
+        (0..nodes).map(|node| links.of(node).len()).collect()
+    }
+
+    #[test]
+    fn a_node_of_a_grid_has_eight_neighbours_and_of_a_line_two() {
+        let grid = degrees(&Shape::Grid { spacing: 10.0, columns: 8 }, 64);
+        assert_eq!((grid[0], grid[1], grid[9]), (3, 5, 8));
+        let line = degrees(&Shape::Line { spacing: 10.0 }, 30);
+        assert_eq!((line[0], line[1], line[29]), (1, 2, 1));
+    }
+
+    #[test]
+    fn a_geometric_network_has_about_its_degree() {
+        let points = positions(&Shape::Geometric { degree: 8.0, connected: false }, 5_000, REACH, 1);
+        let sure = Reach { range: 15.0, range_max: 15.0 };
+        let links = Links::by_distance(&points, sure, &BOTH_WAYS);
+        let mean = links.len() as f64 / 5_000.0;
+        assert!((7.3..8.3).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_network_that_must_be_connected_is() {
+        for seed in 0..20 {
+            let points = positions(&Shape::Geometric { degree: 7.0, connected: true }, 300, REACH, seed);
+            let links = Links::by_distance(&points, REACH, &BOTH_WAYS);
+            assert_eq!(Components::find(&links, Link::QUALITY_MAX, |_| true, |_, _| true).count(), 1);
+        }
+    }
+
+    #[test]
+    fn another_seed_places_the_nodes_elsewhere() {
+        let shape = Shape::Geometric { degree: 8.0, connected: true };
+        assert_eq!(positions(&shape, 50, REACH, 1), positions(&shape, 50, REACH, 1));
+        assert_ne!(positions(&shape, 50, REACH, 1), positions(&shape, 50, REACH, 2));
+    }
+}

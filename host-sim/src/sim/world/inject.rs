@@ -1,0 +1,175 @@
+//! Injection of faults.
+
+use super::World;
+use super::node_state::PowerState;
+use crate::sim::event_queue::Kind;
+use crate::sim::fault_plan::{FaultAction, FaultTarget, PartitionCut, PauseClock};
+use crate::sim::node::SimNode;
+use crate::sim::topology::Point;
+use crate::trace::{EventKind, Observer};
+use protocol::election::Command;
+
+impl<M: SimNode> World<M> {
+    /// Runs the step of the fault plan at `index`.
+    pub(super) fn run_step(&mut self, index: u32, observer: &mut impl Observer) {
+        let step = self.plan.faults[index as usize].clone();
+        self.run_action(step.action, step.number, observer);
+    }
+
+    /// Injects a fault that is not in the plan.
+    pub fn inject(&mut self, action: FaultAction, observer: &mut impl Observer) {
+        self.run_action(action, u32::MAX, observer);
+    }
+
+    /// Moves a node.
+    pub fn move_node(&mut self, id: u32, point: Point, observer: &mut impl Observer) {
+        let slot = self.slot(id) as usize;
+        self.points[slot] = point;
+        self.moved(observer);
+    }
+
+    fn run_action(&mut self, action: FaultAction, number: u32, observer: &mut impl Observer) {
+        let (up, down) = (|power| power != PowerState::Down, |power| power == PowerState::Down);
+        match action {
+            FaultAction::Crash(target) => {
+                self.each(&target, number, up, |world, slot| world.crash(slot, observer));
+            }
+            FaultAction::Restart { target, blank } => {
+                self.each(&target, number, down, |world, slot| world.boot(slot, blank, observer));
+            }
+            FaultAction::Pause { target, clock } => {
+                let stops = clock == PauseClock::Stops;
+                self.each(&target, number, up, |world, slot| world.pause(slot, stops, observer));
+            }
+            FaultAction::Resume(target) => {
+                let paused = |power| power == PowerState::Paused;
+                self.each(&target, number, paused, |world, slot| world.resume(slot, observer));
+            }
+            FaultAction::Partition(cut) => {
+                let sides = self.sides(&cut);
+                self.medium.faults.partition(|slot| sides[slot as usize]);
+                self.disturb();
+                self.emit_event(None, EventKind::Partition, observer);
+            }
+            FaultAction::Heal => {
+                self.medium.faults.heal();
+                self.disturb();
+                self.emit_event(None, EventKind::Heal, observer);
+            }
+            FaultAction::Link(fault) => {
+                let slots = &self.slots;
+                self.medium.faults.apply(&fault, self.medium.now, |id| slots[id as usize]);
+                self.disturb();
+                self.emit_event(None, EventKind::LinkFault { fault: fault.name() }, observer);
+            }
+            FaultAction::Capacity { target, capacity } => {
+                self.disturb();
+                self.emit_event(None, EventKind::CapacityFault, observer);
+                self.each(&target, number, up, |world, slot| {
+                    world.states[slot as usize].capacity = capacity;
+                    world.measure(slot, observer);
+                });
+            }
+            FaultAction::Yield(target) => {
+                self.each(&target, number, up, |world, slot| world.command(slot, Command::Yield, observer));
+            }
+            FaultAction::Request { target, request } => {
+                self.each(&target, number, up, |world, slot| world.app_request(slot, request, observer));
+            }
+            FaultAction::Call(target) => {
+                self.each(&target, number, up, |world, slot| world.command(slot, Command::Call, observer));
+            }
+        }
+    }
+
+    /// Applies `hit` to every node that a fault hits, and records which it hit.
+    fn each(
+        &mut self,
+        target: &FaultTarget,
+        number: u32,
+        able: impl Fn(PowerState) -> bool,
+        mut hit: impl FnMut(&mut Self, u32),
+    ) {
+        let slots = self.resolve(target, able);
+        for &slot in &slots {
+            hit(self, slot);
+        }
+        if let Some(hits) = self.hits.get_mut(number as usize) {
+            hits.clone_from(&slots);
+        }
+        self.last_hit = slots;
+    }
+
+    /// Returns the slots of the nodes that a fault hits.
+    fn resolve(&mut self, target: &FaultTarget, able: impl Fn(PowerState) -> bool) -> Vec<u32> {
+        match target {
+            FaultTarget::Nodes(ids) => ids.iter().map(|&id| self.slot(id)).collect(),
+            FaultTarget::Leader => self.leader().map(|id| self.slot(id)).into_iter().collect(),
+            FaultTarget::Holder => self.holders().take(1).collect(),
+            FaultTarget::Random => {
+                let able: Vec<u32> = (0..self.node_count()).filter(|&slot| able(self.power[slot as usize])).collect();
+                let draw = self.fault_rng.below(able.len() as u64) as usize;
+                able.get(draw).copied().into_iter().collect()
+            }
+            FaultTarget::Last => self.last_hit.clone(),
+            FaultTarget::All => (0..self.node_count()).collect(),
+            FaultTarget::HitBy(number) => self.hits.get(*number as usize).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Returns the id of the node that most nodes follow; of several the lowest.
+    #[must_use]
+    pub fn leader(&self) -> Option<u32> {
+        let mut followed: Vec<u32> = self.states.iter().filter_map(|state| Some(state.leader?.0)).collect();
+        followed.sort_unstable();
+        let runs = followed.chunk_by(|a, b| a == b);
+        runs.max_by_key(|run| (run.len(), u32::MAX - run[0])).map(|run| run[0])
+    }
+
+    /// Returns the side of a partition of each node, by slot.
+    fn sides(&mut self, cut: &PartitionCut) -> Vec<u16> {
+        let mut sides = vec![0; self.states.len()];
+        let halve = |sides: &mut Vec<u16>, coordinate: &dyn Fn(usize) -> f64| {
+            let mut order: Vec<usize> = (0..sides.len()).collect();
+            order.sort_by(|&a, &b| coordinate(a).total_cmp(&coordinate(b)).then(a.cmp(&b)));
+            for &slot in &order[sides.len() / 2..] {
+                sides[slot] = 1;
+            }
+        };
+        match cut {
+            PartitionCut::Listed(sets) => {
+                for (side, set) in (1..).zip(sets) {
+                    for &id in set {
+                        sides[self.slots[id as usize] as usize] = side;
+                    }
+                }
+            }
+            PartitionCut::Random => sides.iter_mut().for_each(|side| *side = self.fault_rng.below(2) as u16),
+            PartitionCut::LeftRight => halve(&mut sides, &|slot| self.points[slot].x),
+            PartitionCut::TopBottom => halve(&mut sides, &|slot| self.points[slot].y),
+        }
+        sides
+    }
+
+    /// Moves all nodes by one tick.
+    pub(super) fn move_all(&mut self, observer: &mut impl Observer) {
+        let Some(movement) = &mut self.movement else { return };
+        let plan = *movement.plan();
+        let now = self.medium.now;
+        if now > plan.until {
+            return;
+        }
+        movement.step(now, &mut self.points);
+        self.medium.queue.push(now + plan.tick, Kind::Move, 0, 0);
+        self.moved(observer);
+    }
+
+    /// Computes the links again after a movement.
+    fn moved(&mut self, observer: &mut impl Observer) {
+        if self.plan.links_follow_distance() {
+            self.medium.links.rebuild(&self.points, self.plan.medium.reach(), &self.one_way);
+        }
+        self.disturb();
+        self.emit_event(None, EventKind::Moved, observer);
+    }
+}

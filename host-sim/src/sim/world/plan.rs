@@ -1,0 +1,53 @@
+//! The plan of a world: everything about a run but its seed and the software of its nodes.
+
+use crate::base::Micros;
+use crate::sim::capacity::CapacityPlan;
+use crate::sim::fault_plan::FaultStep;
+use crate::sim::medium::MediumPlan;
+use crate::sim::mobility::MobilityPlan;
+use crate::sim::topology::Shape;
+use crate::workload::apps::AppPlan;
+use crate::workload::locks::LockPlan;
+use protocol::base::quorum::Mode;
+
+/// The plan of a world.
+#[derive(Clone, Debug)]
+pub struct WorldPlan {
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// How long a run takes.
+    pub duration: Micros,
+    /// What a leader needs besides having been elected.
+    pub mode: Mode,
+    /// Where the nodes are placed.
+    pub shape: Shape,
+    /// How nodes move, if they do.
+    pub mobility: Option<MobilityPlan>,
+    /// What carries frames.
+    pub medium: MediumPlan,
+    /// The nodes' capacities.
+    pub capacity: CapacityPlan,
+    /// The largest clock drift, in parts per million, either way.
+    pub drift_ppm: u32,
+    /// All nodes boot within this time from the start.
+    pub boot_spread: Micros,
+    /// The fault plan, in the order of time.
+    pub faults: Vec<FaultStep>,
+    /// The lock workload, if there is one.
+    pub locks: Option<LockPlan>,
+    /// The application, if there is one.
+    pub app: Option<AppPlan>,
+}
+
+impl WorldPlan {
+    /// Returns whether links follow from distances; in a ring and in a complete network they do not.
+    pub(super) fn links_follow_distance(&self) -> bool {
+        match (&self.medium, &self.shape) {
+            (MediumPlan::Lan(_), _) | (_, Shape::Ring { .. } | Shape::Complete) => false,
+            (
+                MediumPlan::Radio(_),
+                Shape::Line { .. } | Shape::Grid { .. } | Shape::Geometric { .. } | Shape::Positions(_),
+            ) => true,
+        }
+    }
+}

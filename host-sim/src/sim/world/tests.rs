@@ -1,0 +1,233 @@
+//! The world with toy nodes.
+
+use super::*;
+use crate::nodes::toy_node::ToyNode;
+use crate::scenario::Scenario;
+use crate::trace::LossReason;
+use protocol::Instant;
+use protocol::base::capacity::Capacity;
+
+fn world_of(nodes: u32, seed: u64, rest: &str) -> World<ToyNode> {
+    let text = format!("name = \"test\"\nnodes = {nodes}\nduration = \"10s\"\n{rest}");
+    let scenario = Scenario::parse("test.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    World::new(&scenario.world, (), seed)
+}
+
+fn run(world: &mut World<ToyNode>) {
+    while world.step(&mut ()) {}
+}
+
+fn leaders(world: &World<ToyNode>) -> Vec<Option<u32>> {
+    (0..world.node_count()).map(|id| world.view(id).leader.map(|(leader, _)| leader)).collect()
+}
+
+const LINE: &str = "[topology]\nshape = \"line\"\n";
+const LAN: &str = "[topology]\nshape = \"complete\"\n[medium]\nkind = \"lan\"\n";
+
+#[test]
+fn frames_reach_neighbours_and_information_travels_the_whole_line() {
+    let mut world = world_of(10, 1, LINE);
+    assert_eq!(world.receivers(4).collect::<Vec<_>>(), [(3, 255), (5, 255)]);
+    run(&mut world);
+    assert_eq!(leaders(&world), [Some(9); 10]);
+    assert_eq!((world.now(), world.eccentricity(0), world.components(255).count()), (10_000_000, 9, 1));
+    assert!(world.frame_stats().kinds()[0].1.frames > 900);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
+    let hash = |seed: u64| {
+        let text = "[topology]\nshape = \"geometric\"\n[medium]\nloss = \"10%\"\n";
+        let mut world = world_of(30, seed, text);
+        run(&mut world);
+        world.trace_hash()
+    };
+    assert_eq!(hash(1), hash(1));
+    assert_ne!(hash(1), hash(2));
+}
+
+#[test]
+fn slots_do_not_change_ids_or_positions() {
+    let world = world_of(64, 1, "[topology]\nshape = \"grid\"\ncolumns = 8\n");
+    for id in 0..64 {
+        let point = world.view(id).position;
+        assert_eq!((point.x, point.y), (f64::from(id % 8) * 10.0, f64::from(id / 8) * 10.0));
+    }
+    let mut hearers: Vec<u32> = world.receivers(9).map(|(id, _)| id).collect();
+    hearers.sort_unstable();
+    assert_eq!(hearers, [0, 1, 2, 8, 10, 16, 17, 18]);
+}
+
+#[test]
+fn a_local_network_is_one_broadcast_domain() {
+    let mut world = world_of(5, 1, LAN);
+    run(&mut world);
+    assert_eq!(leaders(&world), [Some(4); 5]);
+}
+
+#[test]
+fn a_crashed_node_is_down_and_boots_with_its_records() {
+    let crash = "[[faults]]\nat = \"1s\"\ndo = \"crash\"\nnode = 2\nfor = \"1s\"\n";
+    let mut world = world_of(3, 1, &format!("{LAN}{crash}"));
+    world.run_until(1_500_000, &mut ());
+    assert_eq!((world.view(2).power, world.node(2).is_none()), (PowerState::Down, true));
+    run(&mut world);
+    let booted = world.node(2).unwrap();
+    assert_eq!(booted.boot.records.map(|records| records.incarnation), Some(1));
+    assert_eq!((booted.boot.now, booted.highest), (Instant::ZERO, 2));
+}
+
+#[test]
+fn a_blank_restart_loses_the_records() {
+    let faults = "[[faults]]\nat = \"1s\"\ndo = \"crash\"\nnode = \"leader\"\n\
+                  [[faults]]\nat = \"2s\"\ndo = \"restart-blank\"\nnode = \"last\"\n";
+    let mut world = world_of(3, 1, &format!("{LAN}{faults}"));
+    world.run_until(1_500_000, &mut ());
+    assert_eq!(world.view(2).power, PowerState::Down, "the leader is the node that most follow");
+    run(&mut world);
+    assert_eq!(world.node(2).unwrap().boot.records, None);
+}
+
+#[test]
+fn a_paused_node_receives_and_sends_nothing_and_has_no_backlog() {
+    for (clock, shown) in [("runs", 10_000_000), ("stops", 8_000_000)] {
+        let pause = format!("[[faults]]\nat = \"2s\"\ndo = \"pause\"\nnode = 1\nfor = \"2s\"\nclock = \"{clock}\"\n");
+        let mut world = world_of(2, 1, &format!("{LAN}{pause}"));
+        world.run_until(2_000_000, &mut ());
+        let received = world.node(1).unwrap().frames.len();
+        world.run_until(3_999_000, &mut ());
+        assert_eq!(world.node(1).unwrap().frames.len(), received);
+        let before = world.node(0).unwrap().frames.len();
+        run(&mut world);
+        let timeouts = &world.node(1).unwrap().timeouts;
+        let last = timeouts.last().unwrap().as_micros();
+        assert!((shown - 200_000..=shown).contains(&last), "{clock}: {last}");
+        let after = world.node(0).unwrap().frames.len() - before;
+        assert!((58..=61).contains(&after), "{clock}: {after} frames in six seconds");
+    }
+}
+
+#[test]
+fn a_partition_separates_and_a_heal_joins() {
+    let faults = "[[faults]]\nat = \"1us\"\ndo = \"partition\"\ncut = \"left-right\"\nfor = \"5s\"\n";
+    let mut world = world_of(10, 1, &format!("{LINE}{faults}"));
+    world.run_until(4_000_000, &mut ());
+    assert_eq!(leaders(&world), [[Some(4); 5], [Some(9); 5]].concat());
+    let components = world.components(255);
+    assert_eq!(
+        (components.count(), components.of(0) == components.of(4), components.of(4) == components.of(5)),
+        (2, true, false)
+    );
+    run(&mut world);
+    assert_eq!(leaders(&world), [Some(9); 10]);
+}
+
+#[test]
+fn a_one_way_link_carries_information_in_one_direction_only() {
+    let faults = "[[faults]]\nat = \"1us\"\ndo = \"one-way\"\nfrom = [1]\nto = [0]\n";
+    let mut world = world_of(2, 1, &format!("{LAN}{faults}"));
+    run(&mut world);
+    assert_eq!(leaders(&world), [Some(0), Some(1)]);
+    assert!(world.node(0).unwrap().frames.is_empty() && !world.node(1).unwrap().frames.is_empty());
+}
+
+#[test]
+fn frames_are_corrupted_duplicated_lost_and_delayed() {
+    let received = |fault: &str| {
+        let mut world = world_of(2, 1, &format!("{LAN}[[faults]]\nat = \"1us\"\n{fault}\n"));
+        run(&mut world);
+        world.node(0).unwrap().frames.clone()
+    };
+    assert!(received("do = \"corrupt\"\nprobability = \"100%\"").iter().all(|bytes| bytes != &[1, 0, 0, 0]));
+    assert!(received("do = \"duplicate\"\nprobability = \"100%\"").len() > 180);
+    assert_eq!(received("do = \"loss\"\nprobability = \"100%\"").len(), 0);
+    let late = received("do = \"delay\"\ndelay = \"5s\"").len();
+    assert!((45..=50).contains(&late), "{late}");
+}
+
+#[test]
+fn clocks_drift_within_their_limit() {
+    let mut world = world_of(20, 1, &format!("drift_ppm = 5000\n{LAN}"));
+    run(&mut world);
+    let shown: Vec<u64> = (0..20).map(|id| world.node(id).unwrap().timeouts.last().unwrap().as_micros()).collect();
+    assert!(shown.iter().all(|at| (9_850_000..=10_050_000).contains(at)), "{shown:?}");
+    assert!(shown.iter().any(|&at| at > 10_000_000) || shown.iter().any(|&at| at < 9_960_000), "{shown:?}");
+}
+
+#[test]
+fn nodes_boot_within_the_spread_and_measure_themselves() {
+    let mut world = world_of(50, 1, &format!("boot_spread = \"2s\"\n{LAN}"));
+    let mut boots = Vec::new();
+    let mut record = |event: &TraceEvent| {
+        if matches!(event.kind, EventKind::Boot { .. }) {
+            boots.push(event.at);
+        }
+    };
+    world.run_until(10_000_000, &mut record);
+    assert_eq!((boots.len(), world.boots_pending()), (50, 0));
+    assert!(boots.iter().all(|&at| at < 2_000_000) && boots.iter().any(|&at| at > 1_000_000));
+    let measured = (0..50).map(|id| world.node(id).unwrap().capacity.map(Capacity::get));
+    assert!(measured.eq((0..50).map(|id| world.view(id).capacity)));
+}
+
+#[test]
+fn capacities_follow_their_rule_and_noise_stays_within_its_limit() {
+    let capacities = |rule: &str| -> Vec<u16> {
+        let world = world_of(4, 1, &format!("{LAN}[capacity]\n{rule}\n"));
+        (0..4).filter_map(|id| world.view(id).capacity).collect()
+    };
+    assert_eq!(capacities("rule = \"equal\"\nvalue = 7"), [7; 4]);
+    assert_eq!(capacities("values = [4, 3, 9, 1]"), [4, 3, 9, 1]);
+    assert!(capacities("rule = \"rising\"").is_sorted() && capacities("rule = \"falling\"").iter().rev().is_sorted());
+    let mut drawn = capacities("rule = \"random\"");
+    drawn.sort_unstable();
+    drawn.dedup();
+    assert_eq!(drawn.len(), 4);
+    let mut world = world_of(4, 1, &format!("{LAN}[capacity]\nrule = \"equal\"\nvalue = 1000\nnoise = \"5%\"\n"));
+    let mut measured = Vec::new();
+    let mut record = |event: &TraceEvent| {
+        if let EventKind::Capacity { capacity: Some(capacity) } = event.kind {
+            measured.push(capacity);
+        }
+    };
+    world.run_until(10_000_000, &mut record);
+    assert!(measured.len() > 35 && measured.iter().all(|capacity| (950..=1_050).contains(capacity)));
+    assert!(measured.iter().any(|&capacity| capacity != 1_000));
+}
+
+#[test]
+fn nodes_that_move_meet() {
+    let mobility = "[topology]\nshape = \"line\"\nspacing = 40\n[mobility]\nspeed = 20\narea = [0, 0, 40, 40]\n";
+    let mut world = world_of(4, 1, mobility);
+    assert_eq!(world.receivers(0).count(), 0);
+    run(&mut world);
+    assert_eq!(leaders(&world), [Some(3); 4]);
+}
+
+#[test]
+fn commands_and_changed_capacities_reach_their_targets() {
+    let faults = "[[faults]]\nat = \"1s\"\ndo = \"call\"\nnode = 1\n\
+                  [[faults]]\nat = \"1s\"\ndo = \"yield\"\nnode = [1, 2]\n\
+                  [[faults]]\nat = \"1s\"\ndo = \"capacity\"\nnode = 0\ncapacity = \"unfit\"\n";
+    let mut world = world_of(3, 1, &format!("{LAN}{faults}"));
+    run(&mut world);
+    assert_eq!((0..3).map(|id| world.node(id).unwrap().commands).collect::<Vec<_>>(), [0, 2, 1]);
+    assert_eq!((world.node(0).unwrap().capacity, world.view(0).capacity), (None, None));
+}
+
+#[test]
+fn a_lost_frame_is_traced_with_its_reason() {
+    let hidden = "[topology]\nshape = \"line\"\n[medium]\ncsma = false\n";
+    let mut world = world_of(3, 1, hidden);
+    let mut missed = Vec::new();
+    let mut record = |event: &TraceEvent| {
+        if let EventKind::Missed { from, reason } = event.kind {
+            missed.push((event.node, from, reason));
+        }
+    };
+    world.run_until(150_000, &mut record);
+    // All three boot, wake and send in the same microsecond.
+    assert!(
+        missed.contains(&(Some(1), 0, LossReason::Collision)) && missed.contains(&(Some(1), 2, LossReason::Collision))
+    );
+}

@@ -1,0 +1,218 @@
+//! The log of one node: its frames, its reports, and its own time.
+
+use crate::base::Micros;
+use crate::sim::node::NodeEvent;
+use firmware::report::{RecordsAtBoot, Report, Status};
+use protocol::NodeId;
+use protocol::base::records::Records;
+use protocol::base::term::Term;
+use std::collections::VecDeque;
+
+/// One line of a node's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it was received, in the swarm's time.
+    pub at: Micros,
+    /// When it was written, in the node's own time since its boot.
+    pub board_time: Micros,
+    /// The line.
+    pub text: String,
+}
+
+impl Entry {
+    /// Returns the line as a report, if it is one.
+    #[must_use]
+    pub fn report(&self) -> Option<Report<'_>> {
+        Report::parse(&self.text)
+    }
+}
+
+/// A report that the world has not polled yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum QueuedReport {
+    Stored(Records),
+    Event(NodeEvent),
+}
+
+/// One node.
+#[derive(Debug, Default)]
+pub(super) struct BoardLog {
+    on: bool,
+    /// Whether it has logged its boot since it was switched on.
+    started: bool,
+    frames: VecDeque<Vec<u8>>,
+    queue: VecDeque<QueuedReport>,
+    leader: Option<(NodeId, Term)>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) at_boot: Option<RecordsAtBoot>,
+    pub(super) records: Option<Records>,
+    pub(super) status: Option<Status>,
+    /// How often it reset itself.
+    pub(super) resets: u32,
+}
+
+impl BoardLog {
+    /// Switches its power on.
+    pub(super) fn power_on(&mut self) {
+        self.power_off();
+        self.on = true;
+    }
+
+    /// Switches its power off; output that was not polled is lost.
+    pub(super) fn power_off(&mut self) {
+        self.on = false;
+        self.started = false;
+        self.leader = None;
+        self.frames.clear();
+        self.queue.clear();
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Receives a frame that it broadcast.
+    pub(super) fn on_frame(&mut self, frame: &[u8]) {
+        if self.on {
+            self.frames.push_back(frame.to_vec());
+        }
+    }
+
+    /// Receives a line of its log.
+    pub(super) fn on_line(&mut self, me: NodeId, entry: Entry) {
+        if !self.on {
+            return;
+        }
+        if let Some(report) = Report::parse(&entry.text) {
+            self.on_report(me, report);
+        }
+        self.entries.push(entry);
+    }
+
+    fn on_report(&mut self, me: NodeId, report: Report<'_>) {
+        if let Report::Starting { records, .. } = report {
+            if std::mem::replace(&mut self.started, true) {
+                self.resets += 1;
+                self.set_leader(None, NodeEvent::Leaderless);
+            }
+            self.at_boot = Some(records);
+            return;
+        }
+        if !self.started {
+            return; // from before the last boot
+        }
+        match report {
+            Report::Starting { .. } | Report::Losing | Report::Degraded => {} // handled above, or without effect
+            Report::Stored(records) => {
+                self.records = Some(records);
+                self.queue.push_back(QueuedReport::Stored(records));
+            }
+            Report::Leading { term } => self.set_leader(Some((me, term)), NodeEvent::Leads(term)),
+            Report::Following { leader, term } => {
+                self.set_leader(Some((leader, term)), NodeEvent::Follows(leader, term));
+            }
+            Report::Leaderless => self.set_leader(None, NodeEvent::Leaderless),
+            Report::Status(status) => self.status = Some(status),
+            Report::Stopped(_) => self.set_leader(None, NodeEvent::Halted("see its log")),
+        }
+    }
+
+    fn set_leader(&mut self, leader: Option<(NodeId, Term)>, event: NodeEvent) {
+        self.leader = leader;
+        self.queue.push_back(QueuedReport::Event(event));
+    }
+
+    /// Returns the leader it last reported.
+    pub(super) fn leader(&self) -> Option<(NodeId, Term)> {
+        self.leader
+    }
+
+    /// Returns the next records it stored.
+    pub(super) fn poll_persist(&mut self) -> Option<Records> {
+        let Some(&QueuedReport::Stored(records)) = self.queue.front() else { return None };
+        self.queue.pop_front();
+        Some(records)
+    }
+
+    /// Returns the next frame it broadcast.
+    pub(super) fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.frames.pop_front()
+    }
+
+    /// Returns the next event it reported.
+    pub(super) fn poll_event(&mut self) -> Option<NodeEvent> {
+        let Some(&QueuedReport::Event(event)) = self.queue.front() else { return None };
+        self.queue.pop_front();
+        Some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::base::lamport::LamportTime;
+
+    const ME: NodeId = NodeId(4);
+    const TERM: Term = Term { number: 3, by: NodeId(7) };
+    const RECORDS: Records = Records { incarnation: 2, term: 17, lamport: LamportTime(1) };
+
+    fn log(board: &mut BoardLog, report: Report<'_>) {
+        board.on_line(ME, Entry { at: 2, board_time: 1, text: report.to_string() });
+    }
+
+    fn starting() -> Report<'static> {
+        Report::Starting { node: ME, capacity: 5, records: RecordsAtBoot::Kept }
+    }
+
+    #[test]
+    fn reports_are_polled_in_their_order() {
+        let mut board = BoardLog::default();
+        board.power_on();
+        for report in [starting(), Report::Stored(RECORDS), Report::Leading { term: TERM }, Report::Stored(RECORDS)] {
+            log(&mut board, report);
+        }
+        assert_eq!((board.poll_event(), board.poll_persist()), (None, Some(RECORDS)));
+        assert_eq!((board.poll_persist(), board.poll_event()), (None, Some(NodeEvent::Leads(TERM))));
+        assert_eq!(board.poll_persist(), Some(RECORDS));
+        assert_eq!(board.leader(), Some((ME, TERM)));
+    }
+
+    #[test]
+    fn reports_from_before_the_last_boot_are_ignored() {
+        let mut board = BoardLog::default();
+        board.power_on();
+        log(&mut board, starting());
+        board.power_off();
+        log(&mut board, Report::Leading { term: TERM });
+        board.power_on();
+        log(&mut board, Report::Leading { term: TERM });
+        assert_eq!((board.poll_event(), board.leader(), board.resets), (None, None, 0));
+        log(&mut board, starting());
+        log(&mut board, Report::Leaderless);
+        assert_eq!((board.poll_event(), board.resets), (Some(NodeEvent::Leaderless), 0));
+    }
+
+    #[test]
+    fn a_node_that_resets_itself_is_counted_and_has_no_leader() {
+        let mut board = BoardLog::default();
+        board.power_on();
+        for report in [starting(), Report::Leading { term: TERM }, starting()] {
+            log(&mut board, report);
+        }
+        assert_eq!(board.resets, 1);
+        assert_eq!(board.leader(), None);
+        assert_eq!(
+            [board.poll_event(), board.poll_event()],
+            [Some(NodeEvent::Leads(TERM)), Some(NodeEvent::Leaderless)]
+        );
+    }
+
+    #[test]
+    fn frames_of_a_node_without_power_are_lost() {
+        let mut board = BoardLog::default();
+        board.on_frame(b"too early");
+        board.power_on();
+        board.on_frame(b"hello");
+        assert_eq!((board.poll_transmit(), board.poll_transmit()), (Some(b"hello".to_vec()), None));
+    }
+}

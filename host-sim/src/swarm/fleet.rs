@@ -1,0 +1,247 @@
+//! All devices of a swarm, their logs, and the inbox that their output arrives in.
+
+use super::board_log::{BoardLog, Entry};
+use super::device::{Device, DeviceContext, Identity, Kind, StartingDevice};
+use super::hub::Hub;
+use super::image::Image;
+use super::inbox::{InboxMessage, InboxSender};
+use super::{Group, SwarmError, WallClock};
+use crate::base::Micros;
+use crate::sim::fault_plan::PauseClock;
+use protocol::NodeId;
+use std::cell::RefCell;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How often starting a device is tried: another program may take its port in the meantime.
+const TRIES: usize = 3;
+
+/// All devices. They end on drop, and so do their files.
+pub struct Fleet(RefCell<Inner>);
+
+struct Inner {
+    nodes: Vec<Node>,
+    inbox: Receiver<InboxMessage>,
+    factory: DeviceFactory,
+    clock: WallClock,
+    error: Option<SwarmError>,
+}
+
+struct DeviceFactory {
+    image: Image,
+    desktop: PathBuf,
+    group: Group,
+    hub: Hub,
+    inbox: Sender<InboxMessage>,
+    processes: u32,
+    folder: TempDir,
+}
+
+struct Node {
+    kind: Kind,
+    identity: Identity,
+    device: Device,
+    process: u32,
+    /// Whether it was ever switched on.
+    used: bool,
+    held: Option<PauseClock>,
+    log: BoardLog,
+}
+
+impl Node {
+    fn release(&mut self) -> io::Result<()> {
+        self.held.take().map_or(Ok(()), |clock| self.device.set_held(false, clock))
+    }
+}
+
+impl DeviceFactory {
+    fn start(&mut self, kind: Kind, identity: &Identity) -> io::Result<(StartingDevice, u32)> {
+        self.processes += 1;
+        let context = DeviceContext {
+            image: &self.image,
+            desktop: &self.desktop,
+            folder: self.folder.path(),
+            hub: self.hub.address()?,
+            group: &self.group,
+            inbox: self.inbox.clone(),
+        };
+        Ok((StartingDevice::start(kind, &context, identity, self.processes)?, self.processes))
+    }
+
+    /// Starts a device, with retries.
+    fn start_with_retries(
+        &mut self,
+        kind: Kind,
+        identity: &Identity,
+        first: io::Result<(StartingDevice, u32)>,
+    ) -> io::Result<(Device, u32)> {
+        let mut starting = first;
+        for _ in 1..TRIES {
+            match starting.and_then(|(starting, process)| Ok((starting.ready()?, process))) {
+                Ok(up) => return Ok(up),
+                Err(_) => starting = self.start(kind, identity),
+            }
+        }
+        starting.and_then(|(starting, process)| Ok((starting.ready()?, process)))
+    }
+}
+
+impl Fleet {
+    /// Creates a fleet without devices.
+    pub(super) fn new(image: Image, desktop: PathBuf, group: Group) -> io::Result<Self> {
+        let (sender, inbox) = channel();
+        let folder = tempfile::Builder::new().prefix("conclave-").tempdir()?;
+        let hub = Hub::open(sender.clone())?;
+        let factory = DeviceFactory { image, desktop, group, hub, inbox: sender, processes: 0, folder };
+        let inner = Inner { nodes: Vec::new(), inbox, factory, clock: WallClock::start(), error: None };
+        Ok(Self(RefCell::new(inner)))
+    }
+
+    /// Starts devices for these nodes, switched off. They are numbered from 0.
+    pub(super) fn install(&self, nodes: &[(Kind, Identity)]) -> Result<(), SwarmError> {
+        let inner = &mut *self.0.borrow_mut();
+        let starting: Vec<_> = nodes.iter().map(|(kind, identity)| inner.factory.start(*kind, identity)).collect();
+        for (&(kind, identity), starting) in nodes.iter().zip(starting) {
+            let (device, process) =
+                inner.factory.start_with_retries(kind, &identity, starting).map_err(SwarmError::Device)?;
+            let log = BoardLog::default();
+            inner.nodes.push(Node { kind, identity, device, process, used: false, held: None, log });
+        }
+        inner.clock = WallClock::start();
+        Ok(())
+    }
+
+    /// Returns the time since the devices were started.
+    pub(super) fn clock(&self) -> WallClock {
+        self.0.borrow().clock
+    }
+
+    /// Returns the group of the nodes.
+    pub(super) fn group(&self) -> Group {
+        self.0.borrow().factory.group.clone()
+    }
+
+    /// Waits for output of the devices, at most this long, and dispatches it.
+    pub(super) fn poll_inbox(&self, timeout: Duration) {
+        let inner = &mut *self.0.borrow_mut();
+        match inner.inbox.recv_timeout(timeout) {
+            Ok(message) => inner.dispatch(message),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        }
+        while let Ok(message) = inner.inbox.try_recv() {
+            inner.dispatch(message);
+        }
+    }
+
+    /// Returns the first error of a device, if there was one.
+    pub(super) fn take_error(&self) -> Option<SwarmError> {
+        self.0.borrow_mut().error.take()
+    }
+
+    /// Switches a node on: for the first time, with its records, or without.
+    pub(super) fn switch_on(&self, id: u32, blank: bool, seed: u64) {
+        let inner = &mut *self.0.borrow_mut();
+        let node = &mut inner.nodes[id as usize];
+        let result = if blank {
+            node.identity = Identity { seed, blank, ..node.identity };
+            let starting = inner.factory.start(node.kind, &node.identity);
+            inner.factory.start_with_retries(node.kind, &node.identity, starting).and_then(|(device, process)| {
+                (node.device, node.process) = (device, process);
+                node.device.switch_on()
+            })
+        } else if node.used {
+            node.device.switch_on_again()
+        } else {
+            node.device.switch_on()
+        };
+        node.used = true;
+        node.log.power_on();
+        inner.record_error(result);
+    }
+
+    /// Switches a node off.
+    pub(super) fn switch_off(&self, id: u32) {
+        // While a panic unwinds, the fleet may be borrowed; its devices end with it.
+        let Ok(mut inner) = self.0.try_borrow_mut() else { return };
+        let inner = &mut *inner;
+        let node = &mut inner.nodes[id as usize];
+        // A held processor does not answer.
+        let result = node.release().and_then(|()| node.device.switch_off());
+        node.log.power_off();
+        inner.record_error(result);
+    }
+
+    /// Holds a node's processor.
+    pub(super) fn hold(&self, id: u32, clock: PauseClock) {
+        let inner = &mut *self.0.borrow_mut();
+        let node = &mut inner.nodes[id as usize];
+        let result = node.device.set_held(true, clock);
+        node.held = Some(clock);
+        inner.record_error(result);
+    }
+
+    /// Resumes a held processor.
+    pub(super) fn resume(&self, id: u32) {
+        let inner = &mut *self.0.borrow_mut();
+        let result = inner.nodes[id as usize].release();
+        inner.record_error(result);
+    }
+
+    /// Delivers a frame to a node.
+    pub(super) fn deliver(&self, id: u32, frame: &[u8]) {
+        let inner = self.0.borrow();
+        let node = &inner.nodes[id as usize];
+        inner.factory.hub.send(node.device.address(), &node.device.datagram(frame));
+    }
+
+    /// Sends a raw datagram to a node: for a board, an Ethernet frame.
+    pub fn inject(&self, id: u32, datagram: &[u8]) {
+        let inner = self.0.borrow();
+        inner.factory.hub.send(inner.nodes[id as usize].device.address(), datagram);
+    }
+
+    pub(super) fn with_log<R>(&self, id: u32, run: impl FnOnce(&mut BoardLog) -> R) -> R {
+        run(&mut self.0.borrow_mut().nodes[id as usize].log)
+    }
+
+    /// Returns the kind of a node's device.
+    pub(super) fn kind(&self, id: u32) -> Kind {
+        self.0.borrow().nodes[id as usize].kind
+    }
+}
+
+impl Inner {
+    fn dispatch(&mut self, message: InboxMessage) {
+        match message {
+            InboxMessage::Frame { from, bytes } => {
+                // A process that was replaced may still send for a moment, from an address that is no longer known.
+                let Some(node) = self.nodes.iter_mut().find(|node| node.device.address() == from) else { return };
+                if let Some(frame) = node.device.frame(&bytes) {
+                    node.log.on_frame(frame);
+                }
+            }
+            InboxMessage::Line { sender: InboxSender { node: id, process }, board_time, text } => {
+                let at: Micros = self.clock.micros();
+                let Some(node) = self.nodes.get_mut(id as usize) else { return };
+                if node.process == process {
+                    node.log.on_line(NodeId(id), Entry { at, board_time, text });
+                }
+            }
+            InboxMessage::Ended { sender: InboxSender { node: id, process } } => {
+                let Some(node) = self.nodes.get_mut(id as usize) else { return };
+                if node.process == process && node.log.is_on() && node.device.has_ended() {
+                    self.error.get_or_insert(SwarmError::Ended(id));
+                }
+            }
+        }
+    }
+
+    fn record_error(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_insert(SwarmError::Device(error));
+        }
+    }
+}

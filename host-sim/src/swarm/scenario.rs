@@ -1,0 +1,209 @@
+//! The built-in scenarios of a swarm, and the check of others.
+
+use super::SwarmError;
+use crate::boards::App;
+use crate::scenario::{Scenario, needs_group};
+use crate::sim::capacity::CapacityPlan;
+use crate::sim::fault_plan::FaultAction;
+use protocol::Timing;
+use protocol::base::quorum::Mode;
+
+/// The most nodes of a swarm: a board has room for this many neighbours, itself included.
+pub const NODES_MAX: u32 = 32;
+
+/// The fewest boards for a partition: of fewer, at most one per side would be left after the leader's crash.
+const CUT_NODES_MIN: u32 = 4;
+
+/// The fewest boards for a crash: of fewer, no quorum is left.
+const MAJORITY_NODES_MIN: u32 = 3;
+
+/// Returns the default scenario: boards boot and elect the best, it crashes, the network is partitioned and merges.
+///
+/// # Panics
+/// Never: the text below is a scenario.
+#[must_use]
+pub fn default_scenario(nodes: u32) -> Scenario {
+    let cut = r#"
+            [[faults]]
+            at = "16s"
+            do = "partition"
+            cut = "left-right"
+            for = "9s"
+    "#;
+    let (duration, cut) = if nodes < CUT_NODES_MIN { ("16s", "") } else { ("34s", cut) };
+    let text = format!(
+        r#"
+            name = "swarm"
+            about = "Boards boot and elect the best; it crashes; the network is partitioned and merges."
+            nodes = {nodes}
+            duration = "{duration}"
+            settle_time = "6s"
+            hops = 4
+
+            [topology]
+            shape = "grid"
+
+            [[faults]]
+            at = "8s"
+            do = "crash"
+            node = "leader"
+            {cut}
+        "#
+    );
+    Scenario::parse("swarm", &text, &[]).expect("the text is a scenario")
+}
+
+/// Returns the scenario of boards that contend for a lock: they elect a leader and contend, and one of them loses power
+/// meanwhile. A board contends for so many rounds and then rests, so that every increment is confirmed at the end.
+///
+/// # Panics
+/// Never: the text below is a scenario.
+#[must_use]
+pub fn lock_scenario(nodes: u32) -> Scenario {
+    let last = nodes.saturating_sub(1);
+    // The first board keeps the counter.
+    let reset = if nodes < 2 {
+        String::new()
+    } else {
+        format!("[[faults]]\nat = \"14s\"\ndo = \"crash\"\nnode = {last}\nfor = \"1s\"")
+    };
+    let about = "Boards contend for a lock and increment a counter; one of them loses power and restarts.";
+    group_scenario("swarm-locks", about, nodes, 40, "", &reset)
+}
+
+/// Returns the scenario of boards that run an application: they elect a leader, and if there are enough boards it
+/// loses power for good: a bank loses its tokens, and the next leader must continue the clock. A job would lose work,
+/// and its end could not be detected, so there it does not.
+///
+/// # Panics
+/// Never: the text below is a scenario.
+#[must_use]
+pub fn app_scenario(app: App, nodes: u32) -> Scenario {
+    // With slow frames a snapshot finds tokens in flight.
+    let (duration, delay, crash) = match app {
+        App::Tokens => (30, 40, Some(17)),
+        App::Clock => (40, 10, Some(24)),
+        App::None | App::Counter | App::Diffusing => (26, 10, None),
+    };
+    let fault = crash
+        .filter(|_| nodes >= MAJORITY_NODES_MIN)
+        .map_or_else(String::new, |at| format!("[[faults]]\nat = \"{at}s\"\ndo = \"crash\"\nnode = \"leader\""));
+    let (name, about) = (format!("swarm-{}", app.name()), format!("Boards run an application: {}.", app.name()));
+    group_scenario(&name, &about, nodes, duration, &format!("delay = [\"1ms\", \"{delay}ms\"]"), &fault)
+}
+
+/// Returns a scenario of a group on a LAN, with these lines in the tables of its medium and its faults.
+fn group_scenario(name: &str, about: &str, nodes: u32, seconds: u32, medium: &str, faults: &str) -> Scenario {
+    let text = format!(
+        r#"
+            name = "{name}"
+            about = "{about}"
+            nodes = {nodes}
+            duration = "{seconds}s"
+            settle_time = "10s"
+            election = "bully"
+            mode = "quorum"
+
+            [topology]
+            shape = "complete"
+
+            [medium]
+            kind = "lan"
+            {medium}
+
+            {faults}
+        "#
+    );
+    Scenario::parse(name, &text, &[]).expect("the text is a scenario")
+}
+
+/// Checks that boards can run a scenario.
+///
+/// # Errors
+/// One sentence with what boards cannot do.
+pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
+    let refuse = |text: &str| Err(SwarmError::Scenario(format!("{}: {text}.", scenario.file)));
+    if scenario.world.nodes > NODES_MAX {
+        return refuse(&format!("{} boards are too many: a swarm has at most {NODES_MAX}", scenario.world.nodes));
+    }
+    if scenario.world.mode == Mode::Quorum && !needs_group(&scenario.election) {
+        return refuse("boards with a wireless election have no group, and so no quorum");
+    }
+    if ![Timing::RADIO, Timing::LAN].contains(&scenario.timing) {
+        return refuse("boards know the timings \"radio\" and \"lan\" as they are, without changes");
+    }
+    let CapacityPlan { noise, .. } = scenario.world.capacity;
+    if noise > 0.0 {
+        return refuse("a board's capacity is given by its config page and has no noise");
+    }
+    if scenario.world.locks.is_some() {
+        return refuse("boards contend for a lock if they are built with one: leave [locks] out");
+    }
+    if scenario.world.app.is_some() {
+        return refuse("boards run an application if they are built with one: leave [app] out");
+    }
+    if scenario.world.drift_ppm > 0 {
+        return refuse("the clocks of emulated boards do not drift");
+    }
+    for step in &scenario.world.faults {
+        match step.action {
+            FaultAction::Capacity { .. } => {
+                return refuse("a board's capacity is given by its config page and does not change");
+            }
+            FaultAction::Yield(_) | FaultAction::Call(_) => {
+                return refuse("a board takes no commands to elect or to yield");
+            }
+            FaultAction::Request { .. } => {
+                return refuse("boards begin snapshots and jobs by themselves, if they have an application");
+            }
+            FaultAction::Crash(_)
+            | FaultAction::Restart { .. }
+            | FaultAction::Pause { .. }
+            | FaultAction::Resume(_)
+            | FaultAction::Partition(_)
+            | FaultAction::Heal
+            | FaultAction::Link(_) => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(more: &str) -> String {
+        let text = format!("name = \"x\"\nnodes = 5\nduration = \"10s\"\n{more}\n[topology]\nshape = \"complete\"\n");
+        let scenario = Scenario::parse("x.toml", &text, &[]).unwrap();
+        check(&scenario).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
+    }
+
+    #[test]
+    fn the_built_in_scenarios_run_with_any_number_of_boards() {
+        for nodes in 1..=NODES_MAX {
+            assert!(check(&lock_scenario(nodes)).is_ok());
+            for app in [App::Tokens, App::Diffusing, App::Clock] {
+                assert!(check(&app_scenario(app, nodes)).is_ok());
+            }
+            let scenario = default_scenario(nodes);
+            assert!(check(&scenario).is_ok());
+            let outcome = crate::metrics::run::run::<crate::ProtocolNode>(&scenario, 1, &mut ());
+            assert_eq!(outcome.findings, [], "{nodes} simulated nodes");
+        }
+    }
+
+    #[test]
+    fn a_scenario_that_boards_cannot_run_is_refused_in_one_sentence() {
+        assert_eq!(refusal(""), "fine");
+        assert_eq!(refusal("election = \"bully\"\nmode = \"quorum\""), "fine");
+        assert_eq!(
+            refusal("mode = \"quorum\""),
+            "x.toml: boards with a wireless election have no group, and so no quorum."
+        );
+        assert_eq!(refusal("drift_ppm = 20"), "x.toml: the clocks of emulated boards do not drift.");
+        assert!(refusal("[locks]").contains("leave [locks] out"));
+        assert!(refusal("capacity = { noise = \"5%\" }").contains("no noise"));
+        assert!(refusal("timing = { boot_wait = \"700ms\" }").contains("without changes"));
+        assert!(refusal("faults = [{ at = \"1s\", do = \"yield\", node = \"leader\" }]").contains("to yield"));
+    }
+}

@@ -1,0 +1,30 @@
+//! Real time, which boards run in.
+
+#![expect(clippy::disallowed_types, reason = "boards run in real time; this file is its only source")]
+
+use crate::base::Micros;
+use std::time::{Duration, Instant};
+
+/// The time since a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct WallClock(Instant);
+
+impl WallClock {
+    /// Starts at zero.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Returns the microseconds since the start.
+    #[must_use]
+    pub fn micros(&self) -> Micros {
+        u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the time left until the clock shows `at`.
+    #[must_use]
+    pub fn until(&self, at: Micros) -> Duration {
+        Duration::from_micros(at.saturating_sub(self.micros()))
+    }
+}

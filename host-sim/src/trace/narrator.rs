@@ -1,0 +1,381 @@
+//! Events in sentences: the same for simulated nodes and for boards.
+
+use crate::base::Micros;
+use crate::trace::{AppEvent, AppRequest, EventKind, LockEvent, TraceEvent};
+
+/// What the narrator knows about a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    up: bool,
+    started: bool,
+    /// Its boot, which is reported together with its capacity.
+    starting: Option<Start>,
+    capacity: Option<u16>,
+    follows: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    First,
+    Again,
+    Blank,
+}
+
+/// Puts events into sentences.
+#[derive(Clone, Debug)]
+pub struct Narrator {
+    nodes: Vec<Known>,
+}
+
+impl Narrator {
+    /// Creates a narrator for this many nodes.
+    #[must_use]
+    pub fn new(nodes: u32) -> Self {
+        Self { nodes: vec![Known::default(); nodes as usize] }
+    }
+
+    /// Returns the line for an event, with its time; `None` if the event is not worth a line.
+    pub fn line(&mut self, event: &TraceEvent) -> Option<String> {
+        let sentence = self.sentence(event)?;
+        Some(format!("{} {sentence}", time(event.at)))
+    }
+
+    /// Returns the sentence for an event; `None` if the event is not worth one.
+    pub fn sentence(&mut self, event: &TraceEvent) -> Option<String> {
+        match event.kind {
+            EventKind::Partition => Some("THE NETWORK IS PARTITIONED: each part is on its own".to_owned()),
+            EventKind::Heal => Some("THE PARTITION IS HEALED: nodes in range receive each other again".to_owned()),
+            EventKind::LinkFault { fault } => Some(format!("link fault: {fault}")),
+            EventKind::CapacityFault => Some("capacities change".to_owned()),
+            of_node => self.node_event(event.node?, of_node),
+        }
+    }
+
+    fn node_event(&mut self, node: u32, kind: EventKind) -> Option<String> {
+        match kind {
+            EventKind::Boot { blank } => {
+                let known = self.nodes.get_mut(node as usize)?;
+                known.starting = Some(match (known.started, blank) {
+                    (_, true) => Start::Blank,
+                    (false, false) => Start::First,
+                    (true, false) => Start::Again,
+                });
+                (known.up, known.started, known.follows) = (true, true, None);
+                None
+            }
+            EventKind::Capacity { capacity } => self.measured(node, capacity),
+            EventKind::Crash => {
+                let led = self.leads(node);
+                let known = self.nodes.get_mut(node as usize)?;
+                (known.up, known.follows) = (false, None);
+                Some(format!("node {node}{} fails", if led { ", the leader," } else { "" }))
+            }
+            EventKind::Pause => {
+                Some(format!("node {node}{} is paused", if self.leads(node) { ", the leader," } else { "" }))
+            }
+            EventKind::Resume => Some(format!("node {node} resumes")),
+            EventKind::Command { command } => Some(match command {
+                "yield" => format!("node {node} is asked to hand over"),
+                _ => format!("node {node} is asked for an election"), // the only other command
+            }),
+            EventKind::Leads { term } => {
+                let led = self.leads(node);
+                self.nodes.get_mut(node as usize)?.follows = Some(node);
+                Some(if led {
+                    format!("node {node} leads on, now under term {}", term.number)
+                } else {
+                    format!("node {node} LEADS, term {}{}", term.number, self.reason(node))
+                })
+            }
+            EventKind::Follows { leader, term } => {
+                let before = self.nodes.get_mut(node as usize)?.follows.replace(leader);
+                (before != Some(leader)).then(|| format!("node {node} follows node {leader}, term {}", term.number))
+            }
+            EventKind::Leaderless => {
+                let before = self.nodes.get_mut(node as usize)?.follows.take()?;
+                Some(if before == node {
+                    format!("node {node} no longer leads")
+                } else {
+                    format!("node {node} has lost its leader, node {before}")
+                })
+            }
+            EventKind::TwoLeaders { other } => Some(format!("node {node} LEADS WHILE node {other} MAY ACT")),
+            EventKind::Halted { reason } => Some(format!("node {node} stopped itself: {reason}")),
+            EventKind::Stored { .. }
+            | EventKind::Sent { .. }
+            | EventKind::Dropped { .. }
+            | EventKind::Received { .. }
+            | EventKind::Missed { .. } => {
+                None // too frequent
+            }
+            EventKind::Lock { lock, event } => lock_event(node, lock, event),
+            EventKind::App { event } => app_event(node, event),
+            // events of the network
+            EventKind::Partition
+            | EventKind::Heal
+            | EventKind::LinkFault { .. }
+            | EventKind::CapacityFault
+            | EventKind::Moved
+            | EventKind::Clocks { .. } => None,
+        }
+    }
+
+    fn measured(&mut self, node: u32, capacity: Option<u16>) -> Option<String> {
+        let known = self.nodes.get_mut(node as usize)?;
+        let before = std::mem::replace(&mut known.capacity, capacity);
+        let capacity_text = match capacity {
+            Some(capacity) => format!("capacity {capacity}"),
+            None => "unfit to lead".to_owned(),
+        };
+        Some(match known.starting.take() {
+            Some(Start::First) => format!("node {node} starts: {capacity_text}"),
+            Some(Start::Again) => format!("node {node} starts again with its records: {capacity_text}"),
+            Some(Start::Blank) => {
+                format!(
+                    "node {node} starts again without its records ({capacity_text}): it decides nothing for a while"
+                )
+            }
+            None if before == capacity => return None,
+            None => format!("node {node} now has {capacity_text}"),
+        })
+    }
+
+    fn leads(&self, node: u32) -> bool {
+        self.nodes.get(node as usize).is_some_and(|known| known.follows == Some(node))
+    }
+
+    /// Returns why a node leads: whether its capacity is the highest of the nodes that are up.
+    fn reason(&self, node: u32) -> String {
+        let candidate = |node: u32| self.nodes.get(node as usize).and_then(|known| Some((known.capacity?, node)));
+        let Some((capacity, _)) = candidate(node) else { return String::new() };
+        let up = || (0..).zip(&self.nodes).filter(|(_, known)| known.up);
+        let best = up().filter_map(|(other, _)| candidate(other)).max();
+        if best == candidate(node) {
+            format!(": its capacity {capacity} is the highest of the {} that are up", up().count())
+        } else {
+            format!(": its capacity is {capacity}")
+        }
+    }
+}
+
+fn lock_event(node: u32, lock: u8, event: LockEvent) -> Option<String> {
+    match event {
+        LockEvent::Acquired { fence } => {
+            Some(format!("node {node} holds lock {lock}, fence {}.{}", fence.term.number, fence.count.0))
+        }
+        LockEvent::TwoHolders { other } => Some(format!("node {node} HOLDS LOCK {lock} WHILE node {other} DOES")),
+        LockEvent::Lost => Some(format!("node {node} has lost lock {lock}")),
+        LockEvent::Released => Some(format!("node {node} releases lock {lock}")),
+        LockEvent::Wrote { accepted: false, .. } => {
+            Some(format!("a late write of node {node} under lock {lock} is refused"))
+        }
+        LockEvent::Requests { .. }
+        | LockEvent::Renews
+        | LockEvent::Releases
+        | LockEvent::Cancels
+        | LockEvent::Waits { .. }
+        | LockEvent::Renewed { .. }
+        | LockEvent::Expiring
+        | LockEvent::Refused { .. }
+        | LockEvent::Wrote { accepted: true, .. } => None, // too frequent
+    }
+}
+
+fn app_event(node: u32, event: AppEvent) -> Option<String> {
+    match event {
+        AppEvent::Request { request } => Some(match request {
+            AppRequest::Snapshot => format!("node {node} is asked for a snapshot"),
+            AppRequest::DetectTermination => format!("node {node} is asked to detect the end of the job"),
+            AppRequest::Start { units } => format!("node {node} is given {units} units of work"),
+        }),
+        AppEvent::Recorded { snapshot, amount } => Some(format!(
+            "node {node} records for snapshot {} of node {} that it has {amount}",
+            snapshot.number, snapshot.initiator.0
+        )),
+        AppEvent::Completed { snapshot, nodes } => {
+            Some(format!("node {node} has snapshot {} complete, of {nodes} nodes", snapshot.number))
+        }
+        AppEvent::Aborted { snapshot, reason } => {
+            Some(format!("node {node} abandons snapshot {}: {}", snapshot.number, reason.description()))
+        }
+        AppEvent::Terminated { by, job, waves: 0 } if by == node => {
+            Some(format!("node {node} detects that job {job} HAS TERMINATED"))
+        }
+        AppEvent::Terminated { by, job, waves } if by == node => {
+            Some(format!("node {node} detects that job {job} HAS TERMINATED, by its wave {waves}"))
+        }
+        AppEvent::Terminated { by, job, .. } => {
+            Some(format!("node {node} learns from node {by} that job {job} has terminated"))
+        }
+        AppEvent::DetectionAborted { reason } => {
+            Some(format!("node {node} cannot detect the end of the job: {reason}"))
+        }
+        AppEvent::ClockSet => Some(format!("the clock of node {node} is set")),
+        AppEvent::ClockWentBack { by } => Some(format!("the clock of node {node} RUNS BACKWARDS, by {by} us")),
+        AppEvent::Sends { .. }
+        | AppEvent::Receives { .. }
+        | AppEvent::PeerDown { .. }
+        | AppEvent::PeerUp { .. }
+        | AppEvent::Busy
+        | AppEvent::Idle
+        | AppEvent::State { .. }
+        | AppEvent::Channel { .. }
+        | AppEvent::Wave { .. }
+        | AppEvent::ClockRound { .. }
+        | AppEvent::ClockAdjusted { .. } => None, // too frequent
+    }
+}
+
+/// Returns the sentence for a node that an election reaches, `hop` hops from the initiator. There is no such event: it
+/// follows from the links of all nodes.
+#[must_use]
+pub fn election_reached(node: u32, hop: u32) -> String {
+    match hop {
+        0 => format!("node {node} calls an election"),
+        _ => format!("hop {hop}: the call reaches node {node}"),
+    }
+}
+
+/// Returns the sentence for a node that has reported the best candidate of its subtree to its parent.
+#[must_use]
+pub fn reported(node: u32) -> String {
+    format!("node {node} reports the best it knows of")
+}
+
+/// Formats a moment as the start of a line.
+#[must_use]
+pub fn time(at: Micros) -> String {
+    format!("{:>8.3} s ", at as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::NodeId;
+    use protocol::base::lamport::LamportTime;
+    use protocol::base::term::Term;
+    use protocol::mutex::Fence;
+    use protocol::service::snapshot;
+
+    const TERM: Term = Term { number: 3, by: NodeId(1) };
+
+    fn sentences(narrator: &mut Narrator, events: &[(Option<u32>, EventKind)]) -> Vec<String> {
+        events.iter().filter_map(|&(node, kind)| narrator.sentence(&TraceEvent { at: 0, node, kind })).collect()
+    }
+
+    fn booted(capacities: &[u16]) -> Narrator {
+        let mut narrator = Narrator::new(capacities.len() as u32);
+        for (node, &capacity) in (0..).zip(capacities) {
+            let capacity = Some(capacity);
+            let events =
+                [(Some(node), EventKind::Boot { blank: false }), (Some(node), EventKind::Capacity { capacity })];
+            assert_eq!(sentences(&mut narrator, &events).len(), 1);
+        }
+        narrator
+    }
+
+    #[test]
+    fn an_election_is_reported_with_its_reason() {
+        let mut narrator = booted(&[10, 30, 20]);
+        let events = [
+            (Some(1), EventKind::Leads { term: TERM }),
+            (Some(0), EventKind::Follows { leader: 1, term: TERM }),
+            (Some(0), EventKind::Follows { leader: 1, term: Term { number: 4, ..TERM } }),
+            (Some(1), EventKind::Leads { term: Term { number: 4, ..TERM } }),
+        ];
+        let expected = [
+            "node 1 LEADS, term 3: its capacity 30 is the highest of the 3 that are up",
+            "node 0 follows node 1, term 3",
+            "node 1 leads on, now under term 4",
+        ];
+        assert_eq!(sentences(&mut narrator, &events), expected);
+    }
+
+    #[test]
+    fn a_crash_and_a_boot_are_reported() {
+        let mut narrator = booted(&[10, 30]);
+        let events = [
+            (Some(1), EventKind::Leads { term: TERM }),
+            (Some(0), EventKind::Follows { leader: 1, term: TERM }),
+            (Some(1), EventKind::Crash),
+            (Some(0), EventKind::Leaderless),
+            (Some(0), EventKind::Leads { term: TERM }),
+            (Some(1), EventKind::Boot { blank: true }),
+            (Some(1), EventKind::Capacity { capacity: Some(30) }),
+            (None, EventKind::Partition),
+        ];
+        let found = sentences(&mut narrator, &events);
+        let expected = [
+            "node 1, the leader, fails",
+            "node 0 has lost its leader, node 1",
+            "node 0 LEADS, term 3: its capacity 10 is the highest of the 1 that are up",
+            "node 1 starts again without its records (capacity 30): it decides nothing for a while",
+            "THE NETWORK IS PARTITIONED: each part is on its own",
+        ];
+        assert_eq!(found[2..], expected);
+    }
+
+    #[test]
+    fn the_flood_of_an_election_is_reported_hop_by_hop() {
+        let found = [election_reached(1, 0), election_reached(2, 3), reported(2)];
+        let expected =
+            ["node 1 calls an election", "hop 3: the call reaches node 2", "node 2 reports the best it knows of"];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_lock_that_is_acquired_and_lost_is_reported() {
+        let mut narrator = booted(&[10, 30]);
+        let fence = Fence { term: TERM, count: LamportTime(7) };
+        let of = |event| (Some(1), EventKind::Lock { lock: 0, event });
+        let events = [
+            of(LockEvent::Requests { try_only: false }),
+            of(LockEvent::Acquired { fence }),
+            of(LockEvent::TwoHolders { other: 0 }),
+            of(LockEvent::Lost),
+            of(LockEvent::Wrote { fence, accepted: false }),
+        ];
+        let expected = [
+            "node 1 holds lock 0, fence 3.7",
+            "node 1 HOLDS LOCK 0 WHILE node 0 DOES",
+            "node 1 has lost lock 0",
+            "a late write of node 1 under lock 0 is refused",
+        ];
+        assert_eq!(sentences(&mut narrator, &events), expected);
+    }
+
+    #[test]
+    fn a_snapshot_and_a_job_are_reported() {
+        let mut narrator = booted(&[10, 30]);
+        let snapshot = snapshot::Id { initiator: NodeId(1), incarnation: 2, number: 5 };
+        let of = |event| (Some(1), EventKind::App { event });
+        let events = [
+            of(AppEvent::Request { request: AppRequest::Snapshot }),
+            of(AppEvent::Recorded { snapshot, amount: 7 }),
+            of(AppEvent::State { snapshot, of: 0, amount: 9 }),
+            of(AppEvent::Completed { snapshot, nodes: 2 }),
+            of(AppEvent::Aborted { snapshot, reason: snapshot::AbortReason::TimedOut }),
+            of(AppEvent::Terminated { by: 1, job: 3, waves: 2 }),
+            of(AppEvent::Terminated { by: 0, job: 3, waves: 2 }),
+        ];
+        let expected = [
+            "node 1 is asked for a snapshot",
+            "node 1 records for snapshot 5 of node 1 that it has 7",
+            "node 1 has snapshot 5 complete, of 2 nodes",
+            "node 1 abandons snapshot 5: the timeout expired",
+            "node 1 detects that job 3 HAS TERMINATED, by its wave 2",
+            "node 1 learns from node 0 that job 3 has terminated",
+        ];
+        assert_eq!(sentences(&mut narrator, &events), expected);
+    }
+
+    #[test]
+    fn a_line_begins_with_its_time() {
+        let mut narrator = Narrator::new(1);
+        let event = TraceEvent { at: 12_345_678, node: None, kind: EventKind::Heal };
+        assert_eq!(
+            narrator.line(&event).unwrap(),
+            "  12.346 s  THE PARTITION IS HEALED: nodes in range receive each other again"
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! `conclave firmware`, `flash-board`, `provision` and `sizes` on a machine without a board.
+
+use firmware::storage::config_page::access_point::{ACCESS_POINT_BYTES, AccessPoint, OFFSET};
+use firmware::storage::config_page::blobs::Blobs;
+use firmware::storage::config_page::{ConfigPage, PAGE_BYTES, Secret, options};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `conclave` without any tool to write boards.
+fn conclave(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+    command.args(arguments).env("PATH", "/nowhere").env("USER", "nobody-here").env_remove("CONCLAVE_WIFI_KEY");
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Returns the file written for a region of a board's flash.
+fn written(folder: &Path, board: &str, region: &str) -> Vec<u8> {
+    std::fs::read(folder.join(format!("{board}-{region}.bin"))).unwrap()
+}
+
+fn page(bytes: &[u8]) -> ConfigPage {
+    ConfigPage::decode(bytes[..PAGE_BYTES].try_into().unwrap()).unwrap()
+}
+
+#[test]
+fn an_unknown_board_is_one_sentence_and_exit_code_2() {
+    for command in ["firmware", "flash-board", "sizes"] {
+        let output = conclave(&[command, "picow"]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command}");
+        assert!(
+            text(&output.stderr).contains("there is no board \"picow\" here; the nearest is \"pico-w\""),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn a_missing_tool_is_reported_with_how_to_get_it_before_the_build() {
+    for (board, advice) in [("nrf52840-dk", "cargo install probe-rs-tools"), ("pico-w", "BOOTSEL")] {
+        let output = conclave(&["flash-board", board]);
+        assert_eq!(output.status.code(), Some(2), "{board}");
+        assert!(text(&output.stderr).contains(advice), "{board}: {}", text(&output.stderr));
+        assert!(text(&output.stdout).starts_with("1. build the image of "), "{board}");
+    }
+}
+
+#[test]
+fn the_emulated_board_is_not_flashed() {
+    let output = conclave(&["flash-board", "mps2-an385"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("conclave swarm"));
+}
+
+#[test]
+fn a_dry_run_only_prints_the_steps() {
+    let output = conclave(&["flash-board", "nucleo-h563zi", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("firmware-stm32, for thumbv8m.main-none-eabihf"));
+    let output = conclave(&["provision", "microbit-v2", "--id", "7", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("64 bytes at 0x7b000"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_provisioned_page_is_the_one_a_board_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    let arguments = ["provision", "nrf52840-dk", "--id", "7", "--group", "barn", "--channel", "15", "--pan", "beef"];
+    assert_eq!(conclave(&[&arguments[..], &["--output", output]].concat()).status.code(), Some(0));
+    let page = page(&written(folder.path(), "nrf52840-dk", "config"));
+    assert_eq!((page.id, page.channel, page.pan), (7, 15, 0xbeef));
+    assert_eq!(page.key, Secret::of_group("barn"));
+    assert_eq!(page.options, options::FACTORY | options::MEASURED);
+    let arguments = ["provision", "nrf52840-dk", "--id", "2", "--members", "5", "--quorum"];
+    assert_eq!(conclave(&[&arguments[..], &["--output", output]].concat()).status.code(), Some(0));
+    let page = self::page(&written(folder.path(), "nrf52840-dk", "config"));
+    assert_eq!((page.id, page.members), (2, 5));
+    assert_eq!(page.options, options::FACTORY | options::MEASURED | options::QUORUM);
+}
+
+#[test]
+fn a_board_may_be_given_a_key_and_a_capacity() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = "000102030405060708090a0b0c0d0e0f";
+    let output = folder.path().to_str().unwrap();
+    let arguments = ["provision", "nucleo-h563zi", "--id", "1", "--key", key, "--capacity", "900", "--used"];
+    assert_eq!(conclave(&[&arguments[..], &["--output", output]].concat()).status.code(), Some(0));
+    let page = page(&written(folder.path(), "nucleo-h563zi", "config"));
+    assert_eq!((page.capacity, page.options), (900, options::LAN));
+    assert_eq!(page.key, Secret([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
+}
+
+#[test]
+fn an_access_point_and_blobs_are_written_as_regions_and_as_uf2() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    for (name, bytes) in [("43439A0.bin", &b"firmware"[..]), ("43439A0_clm.bin", b"clm"), ("nvram_rp2040.bin", b"a=1")]
+    {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let arguments =
+        ["provision", "pico-w", "--id", "3", "--wifi", "home", "--wifi-firmware", output, "--output", output];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+    let done = command.args(arguments).env("CONCLAVE_WIFI_KEY", "correct horse").output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert!(!text(&done.stdout).contains("horse"), "the key is not printed");
+    let config = written(folder.path(), "pico-w", "config");
+    let access = AccessPoint::decode(config[OFFSET..OFFSET + ACCESS_POINT_BYTES].try_into().unwrap()).unwrap();
+    assert_eq!((page(&config).id, access.name(), access.key()), (3, "home", "correct horse"));
+    let blobs = written(folder.path(), "pico-w", "blobs");
+    assert_eq!(Blobs::decode(&blobs), Ok(Blobs { firmware: b"firmware", clm: b"clm", nvram: b"a=1" }));
+    let drive = std::fs::read(folder.path().join("pico-w-provision.uf2")).unwrap();
+    assert_eq!((drive.len() % 512, &drive[..4]), (0, &b"UF2\n"[..]));
+}
+
+#[test]
+fn bad_input_is_one_sentence_and_exit_code_2() {
+    let cases: [(&[&str], &str); 9] = [
+        (&["pico-w", "--id", "1", "--wifi", "home"], "no drive"),
+        (&["nrf52840-dk", "--id", "1", "--wifi", "home"], "nrf52840-dk has no Wi-Fi"),
+        (&["nrf52840-dk", "--id", "1", "--key", "xyz"], "a key has 32 hexadecimal digits"),
+        (&["nrf52840-dk", "--id", "1", "--pan", "ffff"], "a PAN id is from 1 to fffe"),
+        (&["nrf52840-dk", "--id", "1", "--channel", "10"], "10 is not in 11..=26"),
+        (&["nrf52840-dk", "--id", "5", "--members", "5"], "of 5 members the last is node 4, so node 5 is no member"),
+        (&["nrf52840-dk", "--id", "1", "--quorum"], "--members"),
+        (&["pico-w", "--id", "1", "--wifi", "", "--output", "/nowhere"], "an access point's name has 1 to 32 bytes"),
+        (&["pico-w", "--id", "1", "--wifi-firmware", "/nowhere", "--output", "/nowhere"], "43439A0.bin"),
+    ];
+    for (arguments, error) in cases {
+        let output = conclave(&[&["provision"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(error), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_file_that_is_no_image_is_refused() {
+    let output = conclave(&["sizes", "--image", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}

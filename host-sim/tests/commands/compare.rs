@@ -1,0 +1,77 @@
+//! `conclave compare` with either subject.
+
+use crate::support::{json, refused, succeeds};
+use host_sim::compare::{Case, elections, mutexes};
+use protocol::registry::AnyMutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[test]
+fn json_is_one_object_with_a_row_for_each_algorithm_and_case() {
+    let election_cases = elections::Case::ALL.map(Case::name);
+    let mutex_cases = mutexes::Case::ALL.map(Case::name);
+    let subjects: [(&str, Vec<&str>, _, &[&str]); 2] = [
+        (
+            "elections",
+            elections::algorithms(),
+            election_cases,
+            &["messages", "formula", "bytes", "acks", "heartbeats", "retransmits", "hellos", "time_us"],
+        ),
+        ("mutexes", AnyMutex::NAMES.to_vec(), mutex_cases, &["messages", "delay_hops", "acks", "extra", "max_wait"]),
+    ];
+    for (subject, algorithms, cases, numbers) in subjects {
+        let object = json(&["compare", subject, "--nodes", "4", "--json"]);
+        let rows = object["rows"].as_array().unwrap();
+        assert_eq!((object.as_object().unwrap().len(), rows.len()), (1, algorithms.len() * cases.len()));
+        for row in rows {
+            assert!(numbers.iter().all(|key| row[key].is_number()) && row["nodes"] == 4, "{row}");
+            assert!(algorithms.contains(&row["algorithm"].as_str().unwrap()), "{row}");
+            assert!(cases.iter().any(|case| row["case"] == *case), "{row}");
+        }
+    }
+}
+
+#[test]
+fn json_has_whole_numbers_and_null_where_there_is_no_formula() {
+    let row = |subject: &str, algorithm: &str, case: &str| {
+        let object = json(&["compare", subject, "--nodes", "4", "--json"]);
+        let mut rows = object["rows"].as_array().unwrap().iter();
+        rows.find(|row| row["algorithm"] == algorithm && row["case"] == case).unwrap().clone()
+    };
+    let bully = row("elections", "bully", "worst");
+    assert_eq!((bully["messages"].as_u64(), bully["formula"].as_u64()), (Some(11), Some(11)));
+    assert!(bully["elected_best"] == true);
+    let central = row("mutexes", "central", "contended");
+    assert_eq!((central["messages"].as_u64(), central["formula"].as_u64()), (Some(3), Some(3)));
+    assert!(central["violations"] == 0 && central.as_object().unwrap().contains_key("sync_delay_hops"));
+    assert!(row("mutexes", "token-ring", "contended")["formula"].is_null());
+}
+
+#[test]
+fn the_table_in_a_pipe_has_no_colours_and_no_progress() {
+    let table = succeeds(&["compare", "elections", "--nodes", "3"]);
+    assert!(table.starts_with("algorithm") && !table.contains('\u{1b}'), "{table}");
+    assert!(elections::algorithms().iter().all(|name| table.contains(name)), "{table}");
+}
+
+#[test]
+fn an_impossible_number_of_nodes_is_one_sentence_and_exit_code_2() {
+    for (subject, most, numbers) in
+        [("elections", 64, &["0", "1", "65", "5000000000"][..]), ("mutexes", 16, &["1", "17", "5000000000"])]
+    {
+        for nodes in numbers {
+            let expected = format!("--nodes must be from 2 to {most}, which {nodes} is not.\n");
+            assert_eq!(refused(&["compare", subject, "--nodes", nodes]), expected);
+        }
+    }
+}
+
+#[test]
+fn every_run_is_a_step_of_the_progress_bar() {
+    let count = |compare: &dyn Fn(&(dyn Fn() + Sync))| {
+        let steps = AtomicUsize::new(0);
+        compare(&|| _ = steps.fetch_add(1, Ordering::Relaxed));
+        steps.into_inner()
+    };
+    assert_eq!(count(&|tick| drop(elections::compare(&[2], tick))), elections::runs(&[2]));
+    assert_eq!(count(&|tick| drop(mutexes::compare(&[2], tick))), mutexes::runs(&[2]));
+}

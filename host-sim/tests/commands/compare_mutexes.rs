@@ -1,0 +1,117 @@
+//! The cost of locks, beside the textbooks' formulas. A test is named after the row it checks.
+
+use crate::long_run::is_full;
+use host_sim::compare::Comparison;
+use host_sim::compare::mutexes::{Case, MutexFigures, MutexRow, SIZES, compare};
+use protocol::registry::AnyMutex;
+use std::sync::OnceLock;
+
+/// The group sizes: sixteen nodes take most of the time, and only the long run has them.
+fn sizes() -> &'static [u32] {
+    if is_full() { &SIZES } else { &SIZES[..2] }
+}
+
+/// The comparison that all tests check.
+fn comparison() -> &'static Comparison<Case, MutexFigures> {
+    static COMPARISON: OnceLock<Comparison<Case, MutexFigures>> = OnceLock::new();
+    COMPARISON.get_or_init(|| compare(sizes(), || {}))
+}
+
+fn row(algorithm: &str, nodes: u32, case: Case) -> &'static MutexRow {
+    let found = comparison().rows.iter().find(|row| (row.algorithm, row.nodes, row.case) == (algorithm, nodes, case));
+    found.unwrap_or_else(|| panic!("no row for {algorithm}, {nodes} nodes, {case:?}"))
+}
+
+/// Asserts that an entry and exit takes exactly this many messages, with and without contention, by the rows and by the
+/// formula.
+fn takes(algorithm: &str, messages: impl Fn(u32) -> u32) {
+    for &nodes in sizes() {
+        for case in [Case::Uncontended, Case::Contended] {
+            let row = row(algorithm, nodes, case);
+            assert_eq!(row.messages.to_string(), messages(nodes).to_string(), "{row:?}");
+            assert_eq!(row.formula, Some(row.messages), "{row:?}");
+        }
+    }
+}
+
+/// Asserts the message times from request to grant without contention, and from release to grant with it.
+fn delays(algorithm: &str, alone: &str, handover: &str) {
+    for &nodes in sizes() {
+        assert_eq!(
+            row(algorithm, nodes, Case::Uncontended).figures.delay_hops.to_string(),
+            alone,
+            "{algorithm}, {nodes} nodes"
+        );
+        let contended = row(algorithm, nodes, Case::Contended);
+        let hops = contended.figures.sync_delay_hops.map(|hops| hops.to_string());
+        assert_eq!(hops.as_deref(), Some(handover), "{contended:?}");
+    }
+}
+
+#[test]
+fn mc3_the_central_lock_takes_three_messages() {
+    takes("central", |_| 3);
+    delays("central", "2", "2");
+}
+
+#[test]
+fn ml4_the_lock_of_lamport_takes_three_messages_with_each_other_node() {
+    takes("lamport", |n| 3 * (n - 1));
+    delays("lamport", "2", "1");
+}
+
+#[test]
+fn mr5_the_lock_of_ricart_and_agrawala_takes_two_messages_with_each_other_node() {
+    takes("ricart-agrawala", |n| 2 * (n - 1));
+    delays("ricart-agrawala", "2", "1");
+}
+
+#[test]
+fn mk5_the_lock_of_maekawa_takes_three_to_six_messages_with_each_other_member_of_its_set() {
+    for &nodes in sizes() {
+        let (alone, contended) = (row("maekawa", nodes, Case::Uncontended), row("maekawa", nodes, Case::Contended));
+        let set = alone.by_name["request"].get() + 1.0;
+        assert!(set < f64::from(nodes), "a set is not the whole group: {alone:?}");
+        assert!((alone.messages.get() - 3.0 * (set - 1.0)).abs() < 0.02, "{alone:?}");
+        assert!(contended.messages.get() <= 6.0 * (set - 1.0), "{contended:?}");
+        assert_eq!(alone.figures.delay_hops.to_string(), "2", "{alone:?}");
+    }
+}
+
+#[test]
+fn md1_a_vote_takes_three_messages_with_each_other_node() {
+    for &nodes in sizes() {
+        let row = row("voting", nodes, Case::Uncontended);
+        assert_eq!(row.messages.to_string(), (3 * (nodes - 1)).to_string(), "{row:?}");
+        assert_eq!(row.formula, Some(row.messages), "{row:?}");
+    }
+}
+
+#[test]
+fn mt3_the_token_of_a_ring_takes_one_message_or_more() {
+    for &nodes in sizes() {
+        let contended = row("token-ring", nodes, Case::Contended);
+        assert!(contended.messages.get() >= 1.0 && contended.formula.is_none(), "{contended:?}");
+        assert_eq!(contended.figures.sync_delay_hops.map(|hops| hops.get() < 2.0), Some(true), "{contended:?}");
+    }
+}
+
+#[test]
+fn m1_no_two_nodes_hold_a_lock_and_no_request_waits_for_ever_whichever_node_crashes() {
+    for row in &comparison().rows {
+        assert!(row.figures.violations == 0 && row.figures.entries > 0, "{row:?}");
+    }
+    assert!(comparison().holds());
+    assert_eq!(comparison().rows.len(), sizes().len() * AnyMutex::NAMES.len() * Case::ALL.len());
+}
+
+#[test]
+fn mc6_after_a_holders_crash_the_next_waits_for_the_lease_and_two_round_trips() {
+    for &nodes in sizes() {
+        // The lease of one second, three percent longer at the grantor, two round trips of two milliseconds, and every
+        // other node before, for twenty milliseconds and a handover each.
+        let most = 1_030_000 + 4_000 + u64::from(nodes) * 25_000;
+        let row = row("central", nodes, Case::HolderCrash);
+        assert!(row.figures.max_wait <= most, "{row:?}");
+    }
+}

@@ -1,0 +1,62 @@
+//! `conclave run`.
+
+use crate::support::{conclave, file, json, refused};
+use std::path::PathBuf;
+use std::process::Output;
+
+const PAIR: &str = "name = \"pair\"\nnodes = 2\nduration = \"5s\"\n[topology]\nshape = \"complete\"\n";
+
+/// Writes a scenario file.
+fn scenario(name: &str, text: &str) -> String {
+    let path = file(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn run(scenario: &str, more: &[&str]) -> Output {
+    conclave(&[&["run", scenario], more].concat())
+}
+
+#[test]
+fn json_is_one_object_and_nothing_else() {
+    let report = json(&["run", &scenario("json.toml", PAIR), "--seed", "3", "--json"]);
+    assert_eq!((&report["scenario"], &report["seeds"], &report["nodes"]), (&"pair".into(), &1.into(), &2.into()));
+    assert!(report["trace_hash"].is_string() && report["violations"].is_array());
+}
+
+#[test]
+fn an_unknown_or_renamed_key_is_one_sentence_and_exit_code_2() {
+    let file = scenario("typo.toml", &PAIR.replace("nodes", "nods"));
+    let expected = format!("{file}:2: there is no key \"nods\" here; the nearest is \"nodes\".\n");
+    assert_eq!(refused(&["run", &file]), expected);
+    let file = scenario("renamed.toml", &format!("{PAIR}[timing]\nsettle = \"1s\"\n"));
+    assert_eq!(refused(&["run", &file]), format!("{file}:7: the key \"settle\" is now called \"boot_wait\".\n"));
+}
+
+#[test]
+fn a_missing_file_impossible_seeds_and_an_unknown_flag_are_exit_code_2() {
+    refused(&["run", "no/such/file.toml"]);
+    refused(&["run", &scenario("seeds.toml", PAIR), "--seeds", "5..5"]);
+    refused(&["run", &scenario("trace.toml", PAIR), "--seeds", "0..2", "--trace", "x"]);
+    assert!(refused(&["run", "x.toml", "--sed", "1"]).contains("unexpected argument '--sed' found"));
+}
+
+#[test]
+fn a_failed_expectation_is_exit_code_1_with_the_command_that_replays_it() {
+    let file = scenario("claim.toml", &format!("{PAIR}[expect]\ntime_to_leader = {{ max = \"1us\" }}\n"));
+    let output = run(&file, &["--seed", "4"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("conclave run {file} --seed 4")), "{text}");
+}
+
+#[test]
+fn a_trace_is_one_json_object_per_line() {
+    let file = scenario("traced.toml", PAIR);
+    let trace = PathBuf::from(&file).with_extension("jsonl");
+    let output = run(&file, &["--seed", "4", "--trace", trace.to_str().unwrap()]);
+    assert!(output.status.code().is_some_and(|code| code < 2));
+    let text = std::fs::read_to_string(trace).unwrap();
+    let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(events.len() > 10 && events.iter().all(|event| event["at"].is_u64() && event["event"].is_string()));
+}

@@ -1,0 +1,82 @@
+//! The claims, over many seeds. Each scenario states its claims under `[expect]`; a claim that fails is a violation.
+
+use crate::long_run::is_full;
+use crate::support::{converges, load, passes, seeds};
+use host_sim::metrics::campaign::campaign_of;
+
+#[test]
+fn a_line_a_grid_and_a_random_graph_elect_their_best_from_a_cold_start() {
+    converges(&load("line30-cold-start"), 1_000);
+    converges(&load("grid64-cold-start"), seeds(150, 1_000));
+    converges(&load("geometric100-cold-start"), seeds(60, 1_000));
+}
+
+#[test]
+fn a_line_a_grid_and_a_random_graph_replace_a_crashed_leader() {
+    converges(&load("line30-leader-crash"), 200);
+    converges(&load("grid64-leader-crash"), seeds(50, 200));
+    converges(&load("geometric100-leader-crash"), seeds(20, 100));
+}
+
+#[test]
+fn a_line_a_grid_and_a_random_graph_split_and_merge() {
+    converges(&load("line30-split-heal"), 200);
+    converges(&load("grid64-split-heal"), seeds(30, 100));
+    converges(&load("geometric100-split-heal"), seeds(15, 100));
+}
+
+#[test]
+fn noise_in_the_capacities_changes_no_leader_in_an_hour() {
+    let report = converges(&load("capacity-noise"), seeds(1, 2));
+    assert_eq!(report.measures["leader_changes"].max, 0);
+}
+
+#[test]
+fn moving_nodes_have_a_leader_nearly_all_the_time() {
+    let mut scenario = load("geometric100-mobility");
+    if !is_full() {
+        scenario.world.duration /= 4;
+    }
+    // Agreement comes and goes: properties of a settled network are not checked here.
+    let report = campaign_of(&scenario, 0..1, || {});
+    assert!(report.availability.min >= 995.0, "{} per mille", report.availability.min);
+}
+
+#[test]
+fn every_hard_case_ends_with_one_leader_known_to_all() {
+    let names = [
+        "bad-weather",
+        "hidden-terminals",
+        "lan20-leader-crash",
+        "leader-churn",
+        "one-way-links",
+        "paused-leader",
+        "restart-blank",
+        "simultaneous-boot",
+        "unfit-leader",
+    ];
+    for name in names {
+        let report = passes(&load(name), seeds(15, 50));
+        assert_eq!(report.converged, report.seeds, "{name}");
+    }
+}
+
+#[test]
+fn one_election_costs_a_flood_each_way_and_a_reply_per_node() {
+    for name in ["cost-grid64", "cost-line30", "cost-geometric100"] {
+        let report = converges(&load(name), 20);
+        let nodes = f64::from(report.nodes);
+        for (kind, count) in [("election", nodes), ("leader", nodes), ("report", nodes - 1.0)] {
+            let sent = report.frames[kind];
+            assert!((sent - count).abs() < 0.001, "{name}: {sent} frames of kind {kind}, not {count}");
+        }
+        let stretch = report.measures["stretch_per_mille"].max;
+        assert!(stretch <= 1_500, "{name}: {stretch} thousandths of three floods over the depth");
+    }
+}
+
+#[test]
+fn the_flat_election_elects_the_best_too_at_a_higher_price() {
+    let (flat, diffusing) = (converges(&load("cost-grid64-flat"), 5), converges(&load("cost-grid64"), 5));
+    assert!(flat.frames["answer"] > 2.0 * diffusing.frames["report"], "{:?}", flat.frames);
+}

@@ -1,0 +1,55 @@
+//! Every election in one storm: loss, duplicates, reordering, crashes, restarts and a partition at any moment.
+
+use crate::faulty_node::{Fault, Faulty};
+use crate::support::{converges, finds, load, seeds};
+use host_sim::Member;
+use host_sim::metrics::campaign::campaign;
+use host_sim::sim::node::NodeEvent;
+use protocol::registry::AnyElection;
+use protocol::{Instant, NodeId};
+
+fn every_election_converges(name: &str, seeds: u64) {
+    for election in AnyElection::NAMES {
+        converges(&load(name).with_election(election).unwrap(), seeds);
+    }
+}
+
+#[test]
+fn e6_after_any_storm_every_election_ends_with_the_best_leading_all() {
+    every_election_converges("storm", seeds(150, 2_000));
+}
+
+#[test]
+fn f2_with_a_quorum_no_two_leaders_may_act_at_once_in_any_storm() {
+    every_election_converges("storm-quorum", seeds(60, 400));
+}
+
+/// Acts as leader until it follows another, whatever its lease.
+#[derive(Default)]
+struct NeverStepsDown {
+    led: bool,
+}
+
+impl Fault for NeverStepsDown {
+    type Node = Member;
+
+    fn on_event(&mut self, me: NodeId, event: NodeEvent) -> NodeEvent {
+        match event {
+            NodeEvent::Leads(_) => self.led = true,
+            NodeEvent::Follows(leader, _) => self.led = leader == me,
+            NodeEvent::Leaderless | NodeEvent::Halted(_) | NodeEvent::Lock(_) | NodeEvent::App(_) => {} // the fault
+        }
+        event
+    }
+
+    fn is_acting(&self, _: &Member, _: Instant) -> bool {
+        self.led
+    }
+}
+
+#[test]
+fn a_member_that_does_not_step_down_in_time_is_found() {
+    let report =
+        campaign::<Faulty<NeverStepsDown>>(&load("storm-quorum").with_election("bully").unwrap(), 0..20, || {});
+    assert!(finds(&report, "one-acts"), "{:?}", report.violations);
+}

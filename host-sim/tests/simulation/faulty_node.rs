@@ -1,0 +1,105 @@
+//! Nodes with planted faults.
+
+use host_sim::Scenario;
+use host_sim::nodes::ScenarioNode;
+use host_sim::sim::node::{Boot, NodeEvent, SimNode};
+use protocol::base::capacity::Capacity;
+use protocol::base::records::Records;
+use protocol::base::term::Term;
+use protocol::election::Command;
+use protocol::mutex::{self, Fence, LockId};
+use protocol::{Instant, NodeId};
+
+/// A fault, as far as it differs from the correct node.
+pub(crate) trait Fault: Default {
+    /// The correct node.
+    type Node: ScenarioNode;
+
+    /// Observes, and may change, an event of the node.
+    fn on_event(&mut self, _me: NodeId, event: NodeEvent) -> NodeEvent {
+        event
+    }
+
+    /// Returns whether the node acts as leader.
+    fn is_acting(&self, node: &Self::Node, now: Instant) -> bool {
+        node.is_acting(now)
+    }
+
+    /// Returns the fence under which the node holds a lock.
+    fn holds(&self, node: &Self::Node, lock: LockId, now: Instant) -> Option<Fence> {
+        node.holds(lock, now)
+    }
+}
+
+/// A node with a fault.
+pub(crate) struct Faulty<F: Fault> {
+    me: NodeId,
+    node: F::Node,
+    fault: F,
+}
+
+impl<F: Fault> ScenarioNode for Faulty<F> {
+    fn plan(scenario: &Scenario) -> Self::Plan {
+        F::Node::plan(scenario)
+    }
+}
+
+impl<F: Fault> SimNode for Faulty<F> {
+    type Plan = <F::Node as SimNode>::Plan;
+
+    fn boot(plan: &Self::Plan, boot: Boot) -> Self {
+        Self { me: boot.me, node: F::Node::boot(plan, boot), fault: F::default() }
+    }
+
+    fn receive(&mut self, now: Instant, bytes: &[u8], quality: u8) {
+        self.node.receive(now, bytes, quality);
+    }
+
+    fn measure(&mut self, now: Instant, capacity: Option<Capacity>) {
+        self.node.measure(now, capacity);
+    }
+
+    fn command(&mut self, now: Instant, command: Command) {
+        self.node.command(now, command);
+    }
+
+    fn lock_command(&mut self, now: Instant, command: mutex::Command) {
+        self.node.lock_command(now, command);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.node.handle_timeout(now);
+    }
+
+    fn poll_persist(&mut self) -> Option<Records> {
+        self.node.poll_persist()
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
+        self.node.poll_transmit(now, buffer)
+    }
+
+    fn poll_event(&mut self) -> Option<NodeEvent> {
+        self.node.poll_event().map(|event| self.fault.on_event(self.me, event))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.node.deadline()
+    }
+
+    fn is_acting(&self, now: Instant) -> bool {
+        self.fault.is_acting(&self.node, now)
+    }
+
+    fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
+        self.fault.holds(&self.node, lock, now)
+    }
+
+    fn leader(&self) -> Option<(NodeId, Term)> {
+        self.node.leader()
+    }
+
+    fn message_name(plan: &Self::Plan, frame: &[u8]) -> &'static str {
+        F::Node::message_name(plan, frame)
+    }
+}

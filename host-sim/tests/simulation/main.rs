@@ -1,0 +1,15 @@
+//! Campaigns in the simulator: the claims of the documents, storms of faults, and planted faults that must be found.
+//!
+//! A usual run takes as many seeds as find every planted fault; `CONCLAVE_STORMS=full cargo test` takes all of them.
+
+mod app_storms;
+mod claims;
+mod determinism;
+mod election_storms;
+mod faulty_node;
+mod lock_storms;
+#[path = "../shared/long_run.rs"]
+mod long_run;
+mod radio;
+mod scale;
+mod support;

@@ -1,0 +1,196 @@
+//! Capacity: one number for how well a node would lead its group, and the order of candidates.
+//!
+//! A board measures several quantities; nodes compare one. [`Reading::capacity`] weights them in integers, so that
+//! every node computes the same order. A leader must also be *fit*: one that lost its uplink or runs out of supply
+//! hands over, whatever its capacity.
+
+use crate::base::ids::NodeId;
+use serde::{Deserialize, Serialize};
+
+/// How well a node would lead: 0 to [`Capacity::MAX`], more is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Capacity(u16);
+
+impl Capacity {
+    /// The highest capacity, in hundredths of a percent. It bounds the gain of a node that lies.
+    pub const MAX: Self = Self(10_000);
+
+    /// Creates a capacity of `value`, at most [`Capacity::MAX`].
+    #[must_use]
+    pub fn new(value: u16) -> Self {
+        Self(value.min(Self::MAX.0))
+    }
+
+    /// Returns the number.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+
+    /// Returns this capacity raised by an eighth: the capacity an incumbent leader counts with, so that measurement
+    /// noise does not unseat it.
+    ///
+    /// Not capped at [`Capacity::MAX`]: an incumbent must outrank an equal challenger.
+    #[must_use]
+    pub fn as_incumbent(self) -> Self {
+        Self(self.0.saturating_add(self.0 >> 3))
+    }
+}
+
+/// A candidate for leadership. Candidates are ordered by capacity; the id breaks ties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Candidate {
+    /// How well it would lead.
+    pub capacity: Capacity,
+    /// Its id.
+    pub id: NodeId,
+}
+
+impl Candidate {
+    /// Returns this candidate as an incumbent (see [`Capacity::as_incumbent`]).
+    #[must_use]
+    pub fn as_incumbent(self) -> Self {
+        Self { capacity: self.capacity.as_incumbent(), id: self.id }
+    }
+}
+
+/// A percentage from 0 to 100.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Percent(u8);
+
+impl Percent {
+    /// 100 percent.
+    pub const MAX: Self = Self(100);
+
+    /// Creates `value` percent, at most 100.
+    #[must_use]
+    pub fn new(value: u8) -> Self {
+        Self(value.min(100))
+    }
+}
+
+/// The measurements of a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Reading {
+    /// Remaining supply or battery.
+    pub supply: Percent,
+    /// Free memory.
+    pub memory: Percent,
+    /// Mean quality of the links to its neighbours.
+    pub links: Percent,
+    /// Whether it has an uplink out of the network.
+    pub uplink: bool,
+    /// Minutes since boot: past stability is the best predictor of future stability.
+    pub uptime_minutes: u32,
+}
+
+/// The weight of each measurement (they should add up to 100), and the limits that make a node unfit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// Weight of the supply.
+    pub supply: u8,
+    /// Weight of the free memory.
+    pub memory: u8,
+    /// Weight of the link quality.
+    pub links: u8,
+    /// Weight of the uplink.
+    pub uplink: u8,
+    /// Weight of the uptime, which counts in full from a day on.
+    pub uptime: u8,
+    /// Supply below which a node is unfit to lead.
+    pub supply_critical: Percent,
+    /// Whether a node without uplink is unfit to lead.
+    pub uplink_required: bool,
+}
+
+impl Weights {
+    /// Uptime beyond a day counts no more than a day.
+    const UPTIME_FULL_MINUTES: u32 = 24 * 60;
+
+    /// Weights for a battery-powered sensor network without a gateway.
+    pub const DEFAULT: Self = Self {
+        supply: 35,
+        memory: 15,
+        links: 25,
+        uplink: 15,
+        uptime: 10,
+        supply_critical: Percent(10),
+        uplink_required: false,
+    };
+}
+
+impl Reading {
+    /// Computes the capacity; `None` where the node is unfit to lead.
+    #[must_use]
+    pub fn capacity(&self, weights: &Weights) -> Option<Capacity> {
+        if self.supply < weights.supply_critical || (weights.uplink_required && !self.uplink) {
+            return None;
+        }
+        let uptime = self.uptime_minutes.min(Weights::UPTIME_FULL_MINUTES).saturating_mul(100);
+        let uptime = uptime.checked_div(Weights::UPTIME_FULL_MINUTES).unwrap_or(0);
+        let parts = [
+            (weights.supply, u32::from(self.supply.0)),
+            (weights.memory, u32::from(self.memory.0)),
+            (weights.links, u32::from(self.links.0)),
+            (weights.uplink, if self.uplink { 100 } else { 0 }),
+            (weights.uptime, uptime),
+        ];
+        let sum = parts
+            .iter()
+            .fold(0_u32, |sum, &(weight, share)| sum.saturating_add(u32::from(weight).saturating_mul(share)));
+        Some(Capacity::new(u16::try_from(sum).unwrap_or(u16::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: Reading = Reading {
+        supply: Percent(100),
+        memory: Percent(100),
+        links: Percent(100),
+        uplink: true,
+        uptime_minutes: u32::MAX,
+    };
+
+    #[test]
+    fn a_perfect_board_has_the_full_capacity() {
+        assert_eq!(FULL.capacity(&Weights::DEFAULT), Some(Capacity::MAX));
+    }
+
+    #[test]
+    fn each_lost_measurement_costs_its_weight() {
+        let weights = Weights::DEFAULT;
+        let cost = |reading: Reading| reading.capacity(&weights).map(|left| 10_000 - left.get());
+        assert_eq!(cost(Reading { memory: Percent(0), ..FULL }), Some(1_500));
+        assert_eq!(cost(Reading { links: Percent(20), ..FULL }), Some(2_000));
+        assert_eq!(cost(Reading { uplink: false, ..FULL }), Some(1_500));
+        assert_eq!(cost(Reading { uptime_minutes: 720, ..FULL }), Some(500));
+    }
+
+    #[test]
+    fn a_board_below_the_limits_of_a_leader_is_unfit() {
+        let strict = Weights { uplink_required: true, ..Weights::DEFAULT };
+        assert_eq!(Reading { uplink: false, ..FULL }.capacity(&strict), None);
+        assert_eq!(Reading { supply: Percent(9), ..FULL }.capacity(&Weights::DEFAULT), None);
+    }
+
+    #[test]
+    fn incumbency_keeps_the_order_of_capacities() {
+        for value in 1..=Capacity::MAX.get() {
+            assert!(Capacity(value - 1).as_incumbent() < Capacity(value).as_incumbent());
+        }
+    }
+
+    #[test]
+    fn candidates_are_ordered_by_capacity_then_id() {
+        let candidate = |capacity, id| Candidate { capacity: Capacity(capacity), id: NodeId(id) };
+        assert!(candidate(5, 1) < candidate(5, 2));
+        assert!(candidate(5, 9) < candidate(6, 1));
+    }
+}

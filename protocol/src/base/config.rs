@@ -1,0 +1,275 @@
+//! Configuration of a node: its identity and its timing, checked once.
+
+use crate::base::ids::NodeId;
+use crate::base::key::Key;
+use crate::base::quorum::Mode;
+use crate::base::rng::Rng;
+use crate::base::time::{Duration, Instant};
+
+/// Timeouts and intervals. All nodes of a group must share them: nodes with different timings disagree about who is up.
+///
+/// With every duration zero ([`Timing::ZERO`]) every timeout is due at once, and the algorithms are their own
+/// asynchronous model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Shortest interval between hellos, while the neighbourhood changes.
+    pub hello_min: Duration,
+    /// Longest interval between hellos, while nothing changes.
+    pub hello_max: Duration,
+    /// Interval between heartbeats.
+    pub heartbeat: Duration,
+    /// Heartbeats that may be missed before a leader counts as lost.
+    pub heartbeats_missed_max: u8,
+    /// Time after boot in which a node looks for neighbours and a leader before it starts an election.
+    pub boot_wait: Duration,
+    /// Range of the delays after which nodes without a leader start an election, best candidates first.
+    pub stagger: Duration,
+    /// Timeout after which a silent neighbour is probed again.
+    pub probe: Duration,
+    /// Probes of a silent neighbour before it counts as gone.
+    pub probes: u8,
+    /// Time to wait for neighbours to relay a flooded message before it is sent again.
+    pub reflood_interval: Duration,
+    /// How often a flooded message is sent again.
+    pub reflood_count: u8,
+    /// Delay before a better candidate takes over from an incumbent leader.
+    pub takeover_delay: Duration,
+    /// Delay before a better candidate takes over from a leader that is no incumbent yet: its election missed that
+    /// candidate.
+    pub takeover_delay_unsettled: Duration,
+    /// Uptime below which a node does not take over from an incumbent leader.
+    pub uptime_min: Duration,
+    /// Contention window for each node in range that may send at the same time.
+    pub jitter: Duration,
+    /// Time to wait for an acknowledgement before the first retransmission.
+    pub retry: Duration,
+    /// Time for which a node that lost its records takes part in no decision.
+    pub quarantine: Duration,
+    /// Longest lease of a lock before it has to be renewed.
+    pub lock_lease: Duration,
+}
+
+/// Bound on the clock drift between two nodes of a group, in percent: a grantor counts a lease longer by it, a holder
+/// shorter.
+const DRIFT_PERCENT: u32 = 3;
+
+/// Returns the length of a lease by the grantor's clock: no holder's clock ends it later.
+#[must_use]
+pub fn lease_at_grantor(lease: Duration) -> Duration {
+    lease.mul_ratio(DRIFT_PERCENT.saturating_add(100), 100)
+}
+
+/// Returns the length of a lease by the holder's clock, from when it sent the request: no grantor's clock ends it
+/// sooner.
+pub(crate) fn lease_at_holder(lease: Duration) -> Duration {
+    lease.mul_ratio(100_u32.saturating_sub(DRIFT_PERCENT), 100)
+}
+
+impl Timing {
+    /// An IEEE 802.15.4 radio: slow frames, hidden terminals, a heartbeat every second.
+    pub const RADIO: Self = Self {
+        hello_min: Duration::from_millis(125),
+        hello_max: Duration::from_secs(32),
+        heartbeat: Duration::from_secs(1),
+        heartbeats_missed_max: 3,
+        boot_wait: Duration::from_millis(500),
+        stagger: Duration::from_millis(700),
+        probe: Duration::from_millis(60),
+        probes: 6,
+        reflood_interval: Duration::from_millis(50),
+        reflood_count: 3,
+        takeover_delay: Duration::from_secs(10),
+        takeover_delay_unsettled: Duration::from_millis(200),
+        uptime_min: Duration::from_secs(30),
+        jitter: Duration::from_millis(5),
+        retry: Duration::from_millis(25),
+        quarantine: Duration::from_secs(6),
+        lock_lease: Duration::from_secs(5),
+    };
+
+    /// A wired or wireless LAN, one hop: frames take no time and do not collide.
+    pub const LAN: Self = Self {
+        jitter: Duration::from_micros(200),
+        probe: Duration::from_millis(100),
+        reflood_interval: Duration::from_millis(60),
+        retry: Duration::from_millis(30),
+        ..Self::RADIO
+    };
+
+    /// All durations zero, for exploring every order of events.
+    pub const ZERO: Self = Self {
+        hello_min: Duration::ZERO,
+        hello_max: Duration::ZERO,
+        heartbeat: Duration::ZERO,
+        heartbeats_missed_max: 1,
+        boot_wait: Duration::ZERO,
+        stagger: Duration::ZERO,
+        probe: Duration::ZERO,
+        probes: 1,
+        reflood_interval: Duration::ZERO,
+        reflood_count: 1,
+        takeover_delay: Duration::ZERO,
+        takeover_delay_unsettled: Duration::ZERO,
+        uptime_min: Duration::ZERO,
+        jitter: Duration::ZERO,
+        retry: Duration::ZERO,
+        quarantine: Duration::ZERO,
+        lock_lease: Duration::ZERO,
+    };
+
+    /// Returns the time over which this node and `others` spread their transmissions.
+    pub(crate) const fn contention_window(&self, others: u32) -> Duration {
+        self.jitter.times(others.saturating_add(1))
+    }
+
+    /// Returns how long a follower trusts the leader after a heartbeat: a quarter of a heartbeat longer than the
+    /// heartbeats that may be missed, as the next one may be delayed over many hops.
+    #[must_use]
+    pub fn lease(&self) -> Duration {
+        self.heartbeat.times(u32::from(self.heartbeats_missed_max)).plus(self.heartbeat.mul_ratio(1, 4))
+    }
+
+    /// Returns the timing if it is valid.
+    ///
+    /// # Errors
+    /// Where a duration that must not be zero is, or two contradict each other.
+    pub fn check(self) -> Result<Self, ConfigError> {
+        let required = [self.hello_min, self.heartbeat, self.probe, self.reflood_interval, self.retry];
+        if required.contains(&Duration::ZERO) {
+            return Err(ConfigError::ZeroDuration);
+        }
+        if self.hello_max < self.hello_min {
+            return Err(ConfigError::HelloRange);
+        }
+        if self.heartbeats_missed_max == 0 || self.probes == 0 {
+            return Err(ConfigError::NoTimeout);
+        }
+        if self.quarantine < lease_at_grantor(self.lease().max(self.lock_lease)) {
+            return Err(ConfigError::ShortQuarantine);
+        }
+        Ok(self)
+    }
+}
+
+/// Time, randomness and timing of one step, for the layers below the algorithms.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// The current time.
+    pub now: Instant,
+    /// A random number, different in every step.
+    pub random: u32,
+    /// Timeouts and intervals.
+    pub timing: &'a Timing,
+}
+
+impl<'a> Moment<'a> {
+    /// This moment, with a fresh random number.
+    pub fn new(now: Instant, rng: &mut Rng, timing: &'a Timing) -> Self {
+        Self { now, random: rng.next_u32(), timing }
+    }
+}
+
+/// Configuration of one node.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Its id.
+    pub me: NodeId,
+    /// The key of its group.
+    pub key: Key,
+    /// Hop limit of reliable messages; 1 where all nodes are in range of each other.
+    pub hops: u8,
+    /// Whether it may lead.
+    pub may_lead: bool,
+    /// What it needs to lead besides being elected.
+    pub mode: Mode,
+    /// Timeouts and intervals of its group.
+    pub timing: Timing,
+}
+
+impl Config {
+    /// Returns the configuration if it is valid.
+    ///
+    /// # Errors
+    /// Where the node could not work with it.
+    pub fn check(self) -> Result<Self, ConfigError> {
+        if self.hops == 0 {
+            return Err(ConfigError::NoHops);
+        }
+        Ok(Self { timing: self.timing.check()?, ..self })
+    }
+}
+
+/// Why a configuration is invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ConfigError {
+    /// A duration that must not be zero is.
+    ZeroDuration,
+    /// The longest hello interval is shorter than the shortest.
+    HelloRange,
+    /// A leader or a neighbour would count as lost before its first timeout.
+    NoTimeout,
+    /// A node that lost its records would take part again before its earlier promises have expired.
+    ShortQuarantine,
+    /// The hop limit is zero.
+    NoHops,
+    /// The group has more members than the node has slots.
+    LargeGroup,
+    /// A stage or the mode needs a group, and the node was given none.
+    NoGroup,
+    /// A member stands twice in the group's list.
+    RepeatedMember,
+    /// The node is not a member of its own group.
+    NotAMember,
+    /// The lock cannot work in this group: too many members, or voting sets without a common member.
+    UnsupportedGroup,
+    /// An option of the election or the lock is unknown.
+    UnknownOption,
+}
+
+impl core::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::ZeroDuration => "hello_min, heartbeat, probe, reflood_interval and retry must not be zero",
+            Self::HelloRange => "hello_max must not be shorter than hello_min",
+            Self::NoTimeout => "heartbeats_missed_max and probes must be at least 1",
+            Self::ShortQuarantine => {
+                "quarantine must outlast lock_lease and the leader's lease, heartbeat x (heartbeats_missed_max + 1/4), by 3 %"
+            }
+            Self::NoHops => "hops must be at least 1",
+            Self::LargeGroup => "the group has more members than the node has slots",
+            Self::NoGroup => "the election, lock, service or mode quorum needs a group, and the node was given none",
+            Self::RepeatedMember => "no member may stand twice in the group's list",
+            Self::NotAMember => "the node must be a member of its own group",
+            Self::UnknownOption => "an option of the election or the lock is unknown",
+            Self::UnsupportedGroup => "the lock cannot work in this group: it has too many members, or two voting sets without a common member",
+        })
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_presets_for_real_networks_are_valid() {
+        assert_eq!(Timing::RADIO.check(), Ok(Timing::RADIO));
+        assert_eq!(Timing::LAN.check(), Ok(Timing::LAN));
+    }
+
+    #[test]
+    fn an_invalid_timing_is_rejected_with_its_reason() {
+        let radio = Timing::RADIO;
+        let cases = [
+            (Timing { heartbeat: Duration::ZERO, ..radio }, ConfigError::ZeroDuration),
+            (Timing { hello_max: Duration::from_millis(1), ..radio }, ConfigError::HelloRange),
+            (Timing { heartbeats_missed_max: 0, ..radio }, ConfigError::NoTimeout),
+            (Timing { quarantine: Duration::from_secs(1), ..radio }, ConfigError::ShortQuarantine),
+        ];
+        for (timing, error) in cases {
+            assert_eq!(timing.check(), Err(error));
+        }
+    }
+}

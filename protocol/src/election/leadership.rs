@@ -1,0 +1,390 @@
+//! Leadership between elections: heartbeats, their flooding, and stepping down when the leader is lost or outranked.
+//!
+//! A `Leader` is a term, a candidate and a heartbeat counter. Heartbeats are flooded: every node relays each of them
+//! once, overhears its neighbours do the same, and sends it again while a neighbour stays silent. A node adopts a
+//! leader only if (term, heartbeat) is above everything it ever adopted, so the last heartbeats of a crashed leader die
+//! out however long they are delayed, and no node's term ever decreases.
+//!
+//! # Merging
+//! Where two networks meet, nodes receive heartbeats of two leaders. The better one wins if its term is higher. If its
+//! term is lower, it is asked to raise it ([`LeaderMessage::RaiseTerm`]): the request travels back along the path of
+//! the heartbeats, and the leader continues under a term above the requested one. A worse leader is adopted only by
+//! authority: of an election this node took part in, or of the current leader, handing over.
+//!
+//! # Incumbents
+//! Until its heartbeat number `INCUMBENT_AFTER` a leader counts with the capacity it was elected with. From then on
+//! it counts with its current capacity plus an eighth, in elections and against challengers, so that noise in a board's
+//! measurements does not change the leader.
+
+use super::Notice;
+use crate::algorithm::{Context, Outbox};
+use crate::base::capacity::Candidate;
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::term::Term;
+use crate::base::time::{Duration, Instant, earliest};
+
+mod flood;
+mod leader;
+
+use flood::Flood;
+pub use leader::LeaderMessage;
+pub(super) use leader::{Leader, from_leader_message};
+
+/// What this node believes about the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Belief {
+    /// There is no leader; `lost` was the last one.
+    Vacant { lost: Option<NodeId> },
+    /// Another node leads, until `until` without a heartbeat; `via` is the neighbour its heartbeats come from.
+    Following { leader: Leader, until: Instant, via: NodeSet },
+    /// This node leads; its next heartbeat is due at `next`.
+    Leading { leader: Leader, next: Instant },
+}
+
+/// The part of an election that outlives its rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Leadership {
+    belief: Belief,
+    /// The highest (term, heartbeat) ever adopted.
+    floor: (Term, u32),
+    /// The highest term number ever observed, in elections too.
+    term_number: u32,
+    flood: Flood,
+    /// A term the leader must rise above; not above its own when there is no such demand.
+    demanded: Term,
+    /// Whether elections announce the winner to all nodes themselves, so that only heartbeats are flooded.
+    announced_by_election: bool,
+}
+
+impl Leadership {
+    /// Creates the state of a node that never had a leader.
+    pub(super) const fn new() -> Self {
+        Self {
+            belief: Belief::Vacant { lost: None },
+            floor: (Term::ZERO, 0),
+            term_number: 0,
+            flood: Flood::Done,
+            demanded: Term::ZERO,
+            announced_by_election: false,
+        }
+    }
+
+    /// Creates the same state for elections that announce the winner to all nodes themselves.
+    pub(super) const fn announced_by_election() -> Self {
+        Self { announced_by_election: true, ..Self::new() }
+    }
+
+    /// Continues from stored records: adopts no leader of a term up to `number`.
+    pub(super) fn resume(&mut self, number: u32) {
+        self.floor = (Term { number, by: NodeId(u32::MAX) }, u32::MAX);
+        self.observe_term(number);
+    }
+
+    /// Returns the highest term ever adopted: no lower one will be.
+    pub(super) const fn floor(&self) -> Term {
+        self.floor.0
+    }
+
+    /// Returns the highest term number observed.
+    pub(super) const fn term_number(&self) -> u32 {
+        self.term_number
+    }
+
+    /// Observes a term number.
+    pub(super) fn observe_term(&mut self, number: u32) {
+        self.term_number = self.term_number.max(number);
+    }
+
+    /// Returns `term`, if a leader under it would still be adopted; otherwise a new one.
+    pub(super) fn term_or_new(&mut self, term: Term, me: NodeId) -> Term {
+        if (term, 0) > self.floor { term } else { self.new_term(me) }
+    }
+
+    /// Returns a term no node has used before.
+    pub(super) fn new_term(&mut self, me: NodeId) -> Term {
+        self.term_number = self.term_number.saturating_add(1);
+        Term { number: self.term_number, by: me }
+    }
+
+    /// Returns the current leader.
+    pub(super) fn leader(&self) -> Option<&Leader> {
+        match &self.belief {
+            Belief::Vacant { .. } => None,
+            Belief::Following { leader, .. } | Belief::Leading { leader, .. } => Some(leader),
+        }
+    }
+
+    /// Returns the leader that was lost, while there is no other.
+    pub(super) const fn lost(&self) -> Option<NodeId> {
+        match self.belief {
+            Belief::Vacant { lost } => lost,
+            Belief::Following { .. } | Belief::Leading { .. } => None,
+        }
+    }
+
+    /// Returns the neighbour the leader's heartbeats come from.
+    pub(super) const fn parent(&self) -> NodeSet {
+        match self.belief {
+            Belief::Following { via, .. } => via,
+            Belief::Vacant { .. } | Belief::Leading { .. } => NodeSet::EMPTY,
+        }
+    }
+
+    /// Returns whether this node leads.
+    pub(super) const fn is_leader(&self) -> bool {
+        matches!(self.belief, Belief::Leading { .. })
+    }
+
+    /// Returns whether the leader, this node or another, is an incumbent.
+    pub(super) fn has_incumbent(&self) -> bool {
+        self.leader().is_some_and(Leader::is_incumbent)
+    }
+
+    /// Returns whether `candidate` outranks the leader, incumbency counted.
+    pub(super) fn is_outranked_by(&self, candidate: Candidate) -> bool {
+        self.leader().is_some_and(|leader| leader.candidate.id != candidate.id && leader.defender() < candidate)
+    }
+
+    /// Announces a leader: an election ended here, or this node hands over.
+    pub(super) fn announce<M: From<LeaderMessage>>(
+        &mut self,
+        cx: &Context<'_>,
+        leader: Leader,
+        out: &mut Outbox<M, Notice>,
+    ) {
+        self.adopt(cx, leader, cx.timing.lease(), NodeSet::EMPTY, out);
+    }
+
+    /// Hands over to the best peer or the runner-up; returns whether there was one.
+    pub(super) fn hand_over<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) -> bool {
+        let Belief::Leading { leader, .. } = self.belief else { return false };
+        let successor = cx.best_peer.or(leader.runner_up).filter(|successor| successor.id != cx.me);
+        let Some(successor) = successor else { return false };
+        let term = self.new_term(cx.me);
+        self.announce(cx, Leader::elected(term, successor, None), out);
+        if self.announced_by_election {
+            self.flood(cx, NodeSet::EMPTY, cx.timing.reflood_count, out); // no election announced this one
+        }
+        true
+    }
+
+    /// Gives the leader up without a successor.
+    pub(super) fn vacate<M>(&mut self, out: &mut Outbox<M, Notice>) {
+        let lost = self.leader().map(|leader| leader.candidate.id);
+        self.belief = Belief::Vacant { lost };
+        self.flood = Flood::Done;
+        out.notify(Notice::Leaderless);
+    }
+
+    /// Gives the leader up if it is one of the suspected members and its heartbeats are missing too; returns whether it
+    /// was.
+    pub(super) fn on_suspected<M>(
+        &mut self,
+        cx: &Context<'_>,
+        suspected: NodeSet,
+        out: &mut Outbox<M, Notice>,
+    ) -> bool {
+        let Belief::Following { leader, until, .. } = &self.belief else { return false };
+        let silent = cx.timing.lease().minus(until.since(cx.now)) > cx.timing.heartbeat.mul_ratio(3, 2);
+        let lost = silent && cx.roster.set_of(leader.candidate.id).meets(suspected);
+        if lost {
+            self.vacate(out);
+        }
+        lost
+    }
+
+    /// Handles a message about the leader; a leader of the election `authority` is adopted even if it is worse than the
+    /// current one. Returns whether this node adopted a new leader or term.
+    pub(super) fn on_message<M: From<LeaderMessage>>(
+        &mut self,
+        cx: &Context<'_>,
+        from: NodeSet,
+        message: LeaderMessage,
+        authority: Term,
+        out: &mut Outbox<M, Notice>,
+    ) -> bool {
+        let (leader, age) = match message {
+            LeaderMessage::Elected { term, leader, runner_up, age } => (Leader::elected(term, leader, runner_up), age),
+            LeaderMessage::Heartbeat { term, leader: candidate, count: heartbeat, age } => {
+                (Leader { term, candidate, runner_up: None, heartbeat }, age)
+            }
+            LeaderMessage::RaiseTerm { term } => {
+                self.demand_above(cx, term, out);
+                return false;
+            }
+        };
+        if age == u8::MAX {
+            return false; // as old as a lease: the leader may be long gone
+        }
+        let left = cx.timing.lease().mul_ratio(u32::from(u8::MAX.saturating_sub(age)), u32::from(u8::MAX));
+        self.compare(cx, from, leader, authority, left, out)
+    }
+
+    /// Compares an announced leader with the current one.
+    fn compare<M: From<LeaderMessage>>(
+        &mut self,
+        cx: &Context<'_>,
+        from: NodeSet,
+        announced: Leader,
+        authority: Term,
+        left: Duration,
+        out: &mut Outbox<M, Notice>,
+    ) -> bool {
+        self.observe_term(announced.term.number);
+        let new = (announced.term, announced.heartbeat) > self.floor;
+        let is_me = announced.candidate.id == cx.me;
+        if is_me && new && (announced.heartbeat > 0 || cx.candidate.is_none()) {
+            // Heartbeats of an earlier boot that others still follow, or a leadership this node cannot take.
+            self.demand_above(cx, announced.term, out);
+            return false;
+        }
+        let Some(current) = self.leader().copied() else {
+            if new {
+                return self.adopt(cx, announced, left, from, out);
+            }
+            if announced.term < self.floor.0 && !is_me {
+                out.send(from, LeaderMessage::RaiseTerm { term: self.floor.0 }.into());
+            }
+            return false;
+        };
+        if announced.candidate.id == current.candidate.id {
+            if new {
+                return self.adopt(cx, announced, left, from, out);
+            }
+            if (announced.term, announced.heartbeat) == (current.term, current.heartbeat) {
+                self.on_relayed(from);
+            } else {
+                self.inform(cx, from);
+            }
+            return false;
+        }
+        let better = announced.candidate > current.candidate;
+        let authorised = announced.term == authority || announced.term.by == current.candidate.id;
+        if new && (better || authorised) {
+            return self.adopt(cx, announced, left, from, out);
+        }
+        match (new, better) {
+            (true, _) => self.demand_above(cx, announced.term, out),
+            (false, true) => out.send(from, LeaderMessage::RaiseTerm { term: self.floor.0 }.into()),
+            (false, false) => self.inform(cx, from),
+        }
+        false
+    }
+
+    /// Raises the term above `term` if this node leads; otherwise asks the leader to.
+    fn demand_above<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, term: Term, out: &mut Outbox<M, Notice>) {
+        let fresh = term > self.demanded;
+        self.demanded = self.demanded.max(term);
+        self.observe_term(term.number);
+        match &mut self.belief {
+            Belief::Vacant { .. } => self.demanded = Term::ZERO, // observed: the next election exceeds it
+            Belief::Following { leader, via, .. } => {
+                if fresh && term > leader.term {
+                    out.send(*via, LeaderMessage::RaiseTerm { term }.into());
+                }
+            }
+            Belief::Leading { leader, next } => {
+                if term > leader.term {
+                    self.term_number = self.term_number.saturating_add(1);
+                    leader.term = Term { number: self.term_number, by: cx.me };
+                    self.floor = (leader.term, leader.heartbeat);
+                    *next = cx.now; // sends a heartbeat at once, for nodes that wait for the new term
+                    out.notify(Notice::Gained { term: leader.term });
+                }
+            }
+        }
+    }
+
+    /// Adopts a leader and relays the message; returns whether the term changed.
+    fn adopt<M: From<LeaderMessage>>(
+        &mut self,
+        cx: &Context<'_>,
+        leader: Leader,
+        left: Duration,
+        from: NodeSet,
+        out: &mut Outbox<M, Notice>,
+    ) -> bool {
+        let Leader { term, candidate, heartbeat, .. } = leader;
+        let changed = self.leader().is_none_or(|current| current.term != term);
+        self.floor = (term, heartbeat);
+        self.belief = if candidate.id == cx.me {
+            Belief::Leading { leader, next: cx.now.after(cx.timing.heartbeat) }
+        } else {
+            Belief::Following { leader, until: cx.now.after(left), via: from }
+        };
+        if changed {
+            out.notify(if candidate.id == cx.me {
+                Notice::Gained { term }
+            } else {
+                Notice::Following { leader: candidate.id, term }
+            });
+        }
+        if heartbeat == 0 && self.announced_by_election {
+            self.flood = Flood::Done;
+        } else {
+            self.flood(cx, from, cx.timing.reflood_count, out);
+        }
+        if self.demanded > term {
+            // Once per heartbeat, until the leader has raised its term.
+            out.send(from, LeaderMessage::RaiseTerm { term: self.demanded }.into());
+        } else {
+            self.demanded = Term::ZERO;
+        }
+        changed
+    }
+
+    /// Removes neighbours whose links are gone.
+    pub(super) fn remove_peers(&mut self, set: NodeSet) {
+        if let Flood::Listening { informed, .. } = &mut self.flood {
+            *informed = informed.without(set);
+        }
+        if let Belief::Following { via, .. } = &mut self.belief {
+            *via = via.without(set);
+        }
+    }
+
+    /// Sends a heartbeat, refloods, or gives the leader up, whichever is due; returns whether the leader was given up.
+    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) -> bool {
+        match self.belief {
+            Belief::Following { until, .. } if until <= cx.now => {
+                self.vacate(out);
+                return true;
+            }
+            Belief::Leading { mut leader, next } if next <= cx.now => {
+                leader.heartbeat = leader.heartbeat.saturating_add(1);
+                if leader.is_incumbent() {
+                    leader.candidate = cx.candidate.unwrap_or(leader.candidate);
+                }
+                self.belief = Belief::Leading { leader, next: cx.now.after(cx.timing.heartbeat) };
+                self.floor = (leader.term, leader.heartbeat);
+                self.flood(cx, NodeSet::EMPTY, cx.timing.reflood_count, out);
+            }
+            Belief::Vacant { .. } | Belief::Following { .. } | Belief::Leading { .. } => {}
+        }
+        match self.flood {
+            Flood::Listening { informed, left, at } if at <= cx.now => {
+                if cx.near.without(informed).is_empty() {
+                    self.flood = Flood::Done;
+                } else {
+                    self.flood(cx, informed, left.saturating_sub(1), out);
+                }
+            }
+            Flood::Done | Flood::Listening { .. } => {}
+        }
+        false
+    }
+
+    /// Returns when [`Leadership::on_timeout`] is due.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let belief = match &self.belief {
+            Belief::Vacant { .. } => None,
+            Belief::Following { until, .. } => Some(*until),
+            Belief::Leading { next, .. } => Some(*next),
+        };
+        let flood = match self.flood {
+            Flood::Done => None,
+            Flood::Listening { at, .. } => Some(at),
+        };
+        earliest(belief, flood)
+    }
+}

@@ -1,0 +1,83 @@
+//! Flooding of messages about the leader: sent, overheard, sent again.
+
+use super::{Belief, Leader, LeaderMessage, Leadership, Notice};
+use crate::algorithm::{Context, Outbox};
+use crate::base::ids::NodeSet;
+use crate::base::time::{Duration, Instant};
+
+/// Progress of the current flood at this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Flood {
+    /// All neighbours are informed, or the message was sent often enough.
+    Done,
+    /// Waiting for neighbours to relay the message. `informed` have; it is sent again at `at`, at most `left` times.
+    Listening { informed: NodeSet, left: u8, at: Instant },
+}
+
+impl Leadership {
+    /// Sends the current state, which `informed` have, and waits for neighbours to relay it.
+    pub(super) fn flood<M: From<LeaderMessage>>(
+        &mut self,
+        cx: &Context<'_>,
+        informed: NodeSet,
+        left: u8,
+        out: &mut Outbox<M, Notice>,
+    ) {
+        if let Some(message) = self.message(cx) {
+            out.send(cx.peers, message.into());
+        }
+        self.flood = match left {
+            0 => Flood::Done,
+            left => Flood::Listening { informed, left, at: cx.now.after(Self::relay_timeout(cx)) },
+        };
+    }
+
+    /// Returns how long the neighbours may take to relay a message.
+    fn relay_timeout(cx: &Context<'_>) -> Duration {
+        cx.timing.reflood_interval.plus(cx.timing.contention_window(cx.near.len()))
+    }
+
+    /// Records that neighbours relayed the current state.
+    pub(super) fn on_relayed(&mut self, set: NodeSet) {
+        if let Flood::Listening { informed, .. } = &mut self.flood {
+            *informed = informed.with(set);
+        }
+    }
+
+    /// Returns the current state as a message.
+    fn message(&self, cx: &Context<'_>) -> Option<LeaderMessage> {
+        let (leader, age) = match &self.belief {
+            Belief::Vacant { .. } => return None,
+            Belief::Leading { leader, .. } => (leader, 0),
+            Belief::Following { leader, until, .. } => (leader, age(cx, *until)),
+        };
+        let Leader { term, candidate: leader, runner_up, heartbeat: count } = *leader;
+        Some(if count == 0 {
+            LeaderMessage::Elected { term, leader, runner_up, age }
+        } else {
+            LeaderMessage::Heartbeat { term, leader, count, age }
+        })
+    }
+
+    /// Sends the current state again soon, as `set` may have missed it.
+    pub(in crate::election) fn inform(&mut self, cx: &Context<'_>, set: NodeSet) {
+        match &mut self.flood {
+            Flood::Listening { informed, .. } => *informed = informed.without(set),
+            Flood::Done if matches!(self.belief, Belief::Vacant { .. }) => {}
+            Flood::Done => {
+                let at = cx.now.after(Self::relay_timeout(cx));
+                self.flood = Flood::Listening { informed: cx.near.without(set), left: 1, at };
+            }
+        }
+    }
+}
+
+/// Returns the age of a state that is valid until `until`, in 1/255 of the lease.
+///
+/// Rounded down: a hop takes less than a 255th, and rounding up would age a message by its number of hops.
+fn age(cx: &Context<'_>, until: Instant) -> u8 {
+    let lease = cx.timing.lease();
+    let spent = u64::from(lease.minus(until.since(cx.now)).as_micros()).saturating_mul(u64::from(u8::MAX));
+    let share = spent.checked_div(u64::from(lease.as_micros())).unwrap_or(0);
+    u8::try_from(share).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,103 @@
+//! A leader, and the messages about it.
+
+use crate::base::capacity::Candidate;
+use crate::base::term::Term;
+use crate::wire::Delivery;
+use serde::{Deserialize, Serialize};
+
+/// Heartbeats after which a leader is an incumbent.
+pub(crate) const INCUMBENT_AFTER: u32 = 8;
+
+/// A leader and its term, as its heartbeats announce them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::election) struct Leader {
+    /// Its term.
+    pub term: Term,
+    /// The leader as a candidate.
+    pub candidate: Candidate,
+    /// Its successor if it hands over: announced with the election, kept by the leader.
+    pub runner_up: Option<Candidate>,
+    /// Heartbeat counter; 0 is the announcement of the election.
+    pub heartbeat: u32,
+}
+
+impl Leader {
+    /// Creates a leader that was just elected.
+    pub(in crate::election) const fn elected(term: Term, candidate: Candidate, runner_up: Option<Candidate>) -> Self {
+        Self { term, candidate, runner_up, heartbeat: 0 }
+    }
+
+    /// Returns whether the leader is an incumbent.
+    pub(super) const fn is_incumbent(&self) -> bool {
+        self.heartbeat >= INCUMBENT_AFTER
+    }
+
+    /// Returns the candidate a challenger has to outrank.
+    pub(super) fn defender(&self) -> Candidate {
+        if self.is_incumbent() { self.candidate.as_incumbent() } else { self.candidate }
+    }
+}
+
+/// Messages about the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum LeaderMessage {
+    /// An election ended.
+    Elected {
+        /// Its index, now the leader's term.
+        term: Term,
+        /// The winner.
+        leader: Candidate,
+        /// The runner-up.
+        runner_up: Option<Candidate>,
+        /// Age of the message, in 1/255 of the lease.
+        age: u8,
+    },
+    /// The leader is up.
+    Heartbeat {
+        /// Its term.
+        term: Term,
+        /// The leader.
+        leader: Candidate,
+        /// Heartbeat counter.
+        count: u32,
+        /// Age of the message, in 1/255 of the lease.
+        age: u8,
+    },
+    /// The leader must raise its term above this one.
+    RaiseTerm {
+        /// The highest term known.
+        term: Term,
+    },
+}
+
+impl LeaderMessage {
+    /// Returns how the message travels: elections and heartbeats are flooded.
+    pub(crate) const fn delivery(&self) -> Delivery {
+        match self {
+            Self::Elected { .. } | Self::Heartbeat { .. } => Delivery::Jittered,
+            Self::RaiseTerm { .. } => Delivery::Unreliable,
+        }
+    }
+
+    /// Returns the name of the message, for counts and logs.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Elected { .. } => "leader",
+            Self::Heartbeat { .. } => "leader-heartbeat",
+            Self::RaiseTerm { .. } => "raise",
+        }
+    }
+}
+
+/// Wraps messages about the leader in a variant of an election's messages.
+macro_rules! from_leader_message {
+    ($message:ident :: $variant:ident) => {
+        impl From<LeaderMessage> for $message {
+            fn from(message: LeaderMessage) -> Self {
+                Self::$variant(message)
+            }
+        }
+    };
+}
+
+pub(in crate::election) use from_leader_message;

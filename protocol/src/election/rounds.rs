@@ -1,0 +1,198 @@
+//! The shape all elections share. An election implements [`Rounds`]: how its rounds find a winner. Everything else,
+//! when to start a round and what to do between rounds, follows from its [`Candidacy`], for all of them alike.
+
+use super::candidacy::Candidacy;
+use super::leadership::LeaderMessage;
+use super::{Command, Election, Notice};
+use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::term::Term;
+use crate::base::time::{Duration, Instant, earliest};
+use crate::wire::Payload;
+
+/// How the rounds of one election find a winner.
+pub trait Rounds {
+    /// Messages between the nodes.
+    type Message: Payload + From<LeaderMessage>;
+
+    /// The roster the election works on.
+    const SCOPE: Scope = Scope::Group;
+
+    /// Returns this node's part in all rounds.
+    fn candidacy(&self) -> &Candidacy;
+
+    /// Returns this node's part in all rounds.
+    fn candidacy_mut(&mut self) -> &mut Candidacy;
+
+    /// Returns when this node is to start a round; `None` while it takes part in one.
+    fn idle(&mut self) -> Option<&mut Option<Instant>>;
+
+    /// Leaves the current round.
+    fn leave_round(&mut self);
+
+    /// Returns the deadline of the current phase.
+    fn phase_deadline(&self) -> Option<Instant>;
+
+    /// Starts a round, without any condition.
+    fn start(&mut self, cx: &Context<'_>, out: &mut Outbox<Self::Message, Notice>);
+
+    /// Handles a message.
+    fn on_message(
+        &mut self,
+        cx: &Context<'_>,
+        from: NodeId,
+        message: Self::Message,
+        out: &mut Outbox<Self::Message, Notice>,
+    );
+
+    /// Handles the deadline of the current phase: starts a round, unless the election has more phases.
+    fn on_deadline(&mut self, cx: &Context<'_>, out: &mut Outbox<Self::Message, Notice>) {
+        self.start(cx, out);
+    }
+
+    /// Handles the loss of peers: messages they were sent may be lost.
+    fn on_peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Outbox<Self::Message, Notice>);
+
+    /// Runs after the input of every step.
+    fn after_input(&mut self, _: &Context<'_>, _: &mut Outbox<Self::Message, Notice>) {}
+
+    /// Returns whether the current round is over, because a leader is known.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Returns the delay before this node starts a round; `None` where there is no reason to.
+    fn start_delay(&self, cx: &Context<'_>) -> Option<Duration> {
+        self.candidacy().start_delay(cx)
+    }
+
+    /// Returns the context as this election uses it.
+    fn context<'a>(&self, cx: &Context<'a>) -> Context<'a> {
+        *cx
+    }
+}
+
+/// Implements the accessors of [`Rounds`] for an election with the fields `candidacy` and `phase`, and a `Phase::Idle`.
+macro_rules! accessors {
+    () => {
+        fn candidacy(&self) -> &Candidacy {
+            &self.candidacy
+        }
+
+        fn candidacy_mut(&mut self) -> &mut Candidacy {
+            &mut self.candidacy
+        }
+
+        fn idle(&mut self) -> Option<&mut Option<Instant>> {
+            if let Phase::Idle { start } = &mut self.phase { Some(start) } else { None }
+        }
+
+        fn leave_round(&mut self) {
+            self.phase = Phase::Idle { start: None };
+        }
+    };
+}
+
+pub(super) use accessors;
+
+fn on_command<R: Rounds>(rounds: &mut R, cx: &Context<'_>, command: Command, out: &mut Outbox<R::Message, Notice>) {
+    match command {
+        // In a group one round at a time is enough; among neighbours a new round absorbs the open one.
+        Command::Call if R::SCOPE == Scope::Group && rounds.idle().is_none() => {}
+        Command::Call => rounds.start(cx, out),
+        Command::Yield => rounds.candidacy_mut().abstain(cx),
+    }
+}
+
+fn on_fact<R: Rounds>(rounds: &mut R, cx: &Context<'_>, fact: Fact, out: &mut Outbox<R::Message, Notice>) {
+    match (R::SCOPE, fact) {
+        (_, Fact::PeerUp(set)) => rounds.candidacy_mut().leadership.inform(cx, set),
+        (Scope::Group, Fact::PeerDown(set)) => {
+            if rounds.candidacy_mut().leadership.on_suspected(cx, set, out) {
+                cancel_start(rounds);
+            }
+            rounds.on_peers_lost(cx, set, out);
+        }
+        (Scope::Group, Fact::PeerReset(set)) => rounds.on_peers_lost(cx, set, out),
+        (Scope::Neighbours | Scope::Nobody, Fact::PeerDown(set)) => {
+            rounds.candidacy_mut().leadership.remove_peers(set);
+            rounds.on_peers_lost(cx, set, out);
+        }
+        // The link of a neighbour that rebooted went down before; the others are conclusions of this stage and later
+        // ones.
+        (Scope::Neighbours | Scope::Nobody, Fact::PeerReset(_))
+        | (_, Fact::View | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_)) => {}
+    }
+}
+
+fn on_timeout<R: Rounds>(rounds: &mut R, cx: &Context<'_>, out: &mut Outbox<R::Message, Notice>) {
+    let lost = rounds.candidacy_mut().on_timeout(cx, out);
+    if lost && cancel_start(rounds) {
+        return;
+    }
+    if rounds.phase_deadline().is_some_and(|at| at <= cx.now) {
+        rounds.on_deadline(cx, out);
+    }
+}
+
+/// Cancels the planned start of a round, as the leader was lost since: the delay is computed again. Returns whether
+/// this node is in no round.
+fn cancel_start<R: Rounds>(rounds: &mut R) -> bool {
+    rounds.idle().map(|start| *start = None).is_some()
+}
+
+/// Decides after every step whether the round is over, and when to start the next.
+fn reschedule<R: Rounds>(rounds: &mut R, cx: &Context<'_>, out: &mut Outbox<R::Message, Notice>) {
+    rounds.candidacy_mut().step_down_if_unfit(cx, out);
+    if rounds.is_over() && rounds.idle().is_none() {
+        rounds.leave_round();
+    }
+    let delay = rounds.start_delay(cx);
+    if let Some(start) = rounds.idle() {
+        *start = delay.map(|delay| start.unwrap_or_else(|| cx.now.after(delay)));
+    }
+}
+
+impl<R: Rounds> Algorithm for R {
+    type Message = R::Message;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn scope(&self) -> Scope {
+        R::SCOPE
+    }
+
+    fn handle(&mut self, cx: &Context<'_>, input: Input<R::Message, Command>, out: &mut Outbox<R::Message, Notice>) {
+        let cx = &self.context(cx);
+        match input {
+            Input::Message { from, message, .. } => self.on_message(cx, from, message, out),
+            Input::Command(command) => on_command(self, cx, command, out),
+            Input::Fact(fact) => on_fact(self, cx, fact, out),
+            Input::Timeout => on_timeout(self, cx, out),
+        }
+        self.after_input(cx, out);
+        reschedule(self, cx, out);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earliest(self.phase_deadline(), self.candidacy().deadline())
+    }
+}
+
+impl<R: Rounds> Election for R {
+    fn resume(&mut self, number: u32) {
+        self.candidacy_mut().leadership.resume(number);
+    }
+
+    fn term_number(&self) -> u32 {
+        self.candidacy().leadership.term_number()
+    }
+
+    fn leader(&self) -> Option<(NodeId, Term)> {
+        self.candidacy().leadership.leader().map(|leader| (leader.candidate.id, leader.term))
+    }
+
+    fn parent(&self) -> NodeSet {
+        self.candidacy().leadership.parent()
+    }
+}

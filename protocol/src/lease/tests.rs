@@ -1,0 +1,50 @@
+//! The lease of one member, step by step.
+
+use super::*;
+use crate::base::config::Timing;
+use crate::base::ids::Roster;
+use crate::base::lamport::LamportTime;
+use crate::base::time::Duration;
+
+/// Returns the notice of member 1 of three on `input`.
+fn notice(lease: &mut LeaderLease, input: Input<Message, Infallible>) -> Option<Notice> {
+    let mut roster = Roster::<3>::new();
+    let [_, one, two] = [0, 1, 2].map(|id| roster.insert(NodeId(id)).unwrap());
+    let others = NodeSet::first(3).without(NodeSet::slot(one));
+    assert_eq!(two, 2);
+    let cx = Context {
+        now: Instant::ZERO.after(Duration::from_secs(60)),
+        uptime: Duration::from_secs(60),
+        me: NodeId(1),
+        candidate: None,
+        roster: roster.view(),
+        peers: others,
+        up: others,
+        near: others,
+        better: NodeSet::EMPTY,
+        best_peer: None,
+        view: NodeSet::first(3),
+        lamport: LamportTime(1),
+        random: 0,
+        timing: &Timing::RADIO,
+    };
+    let mut out = Outbox::new();
+    lease.handle(&cx, input, &mut out);
+    out.into_iter().find_map(|output| match output {
+        crate::algorithm::Output::Notify(notice) => Some(notice),
+        crate::algorithm::Output::Send { .. } => None,
+    })
+}
+
+#[test]
+fn a_request_under_an_earlier_term_does_not_confirm_the_leader_of_this_one() {
+    let [old, new] = [1, 4].map(|number| Term { number, by: NodeId(2) });
+    let ask = |term| {
+        let message = Message::Ask { term, round: 1, view: NodeSet::first(3), view_number: 1 };
+        Input::Message { from: NodeId(2), sent_at: LamportTime(1), message }
+    };
+    let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
+    notice(&mut lease, Input::Fact(Fact::Leader { leader: NodeId(2), term: new }));
+    assert_eq!(notice(&mut lease, ask(old)), None);
+    assert_eq!(notice(&mut lease, ask(new)), Some(Notice::LeaderChanged { leader: NodeId(2), term: new }));
+}

@@ -1,0 +1,70 @@
+//! Messages that all permission-based locks share.
+
+use super::MEMBERS_MAX;
+use crate::base::ids::NodeSet;
+use crate::base::lamport::LamportTime;
+use crate::base::time::Duration;
+use crate::mutex::LockId;
+use heapless::Vec;
+use serde::{Deserialize, Serialize};
+
+/// A request for permission, on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PermissionRequest {
+    /// The requested lock.
+    pub lock: LockId,
+    /// The number of the request, by which requests are ordered.
+    pub request: LamportTime,
+    /// The round of the requester, counted over all its locks: a reply names it.
+    pub round: u8,
+    /// The length of the permission.
+    pub lease: Duration,
+    /// The members that are asked: a permission is valid in this view only.
+    pub view: NodeSet,
+}
+
+/// The rounds a message replies to, each with the slot of its requester: one message replies to all that waited for the
+/// same event.
+pub type RepliedRounds = Vec<(u8, u8), MEMBERS_MAX>;
+
+/// A message about a request. A reply names the `round` it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the lock and the round")]
+pub enum PermissionMessage {
+    /// Asks for permission.
+    Request(PermissionRequest),
+    /// Asks for permission now or not at all.
+    Try(PermissionRequest),
+    /// Asks for permission again: the first request, or the reply to it, may be lost.
+    Repeat(PermissionRequest),
+    /// Reply: a later request may have been granted in the requester's absence. It has to make a new one.
+    Outdated { lock: LockId, round: u8 },
+    /// Reply: no room for the request.
+    Full { lock: LockId, round: u8 },
+}
+
+impl PermissionMessage {
+    /// Returns the lock the message is about.
+    #[must_use]
+    pub const fn lock(&self) -> LockId {
+        match *self {
+            Self::Request(PermissionRequest { lock, .. })
+            | Self::Try(PermissionRequest { lock, .. })
+            | Self::Repeat(PermissionRequest { lock, .. })
+            | Self::Outdated { lock, .. }
+            | Self::Full { lock, .. } => lock,
+        }
+    }
+
+    /// Returns the name of the message.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Request(_) => "request",
+            Self::Try(_) => "try",
+            Self::Repeat(_) => "repeat",
+            Self::Outdated { .. } => "outdated",
+            Self::Full { .. } => "full",
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! One frame, from bytes to the one stage of its kind.
+
+use super::{Node, StageMessage};
+use crate::algorithm::{self, Scope};
+use crate::base::config::Moment;
+use crate::base::lamport::LamportTime;
+use crate::base::membership::Membership;
+use crate::base::time::Instant;
+use crate::election::Election;
+use crate::link::Ack;
+use crate::mutex::Mutex;
+use crate::peers::detector::Heartbeat;
+use crate::peers::table::Hello;
+use crate::service::Service;
+use crate::wire::{self, Destination, DropReason, Packet, Payload, ReliableHeader, Stage};
+
+impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
+    /// Takes in one frame, or says why it is dropped.
+    pub(super) fn on_frame(&mut self, now: Instant, bytes: &[u8], quality: u8) -> Result<(), DropReason> {
+        let packet = wire::open(&self.shared.config.key, bytes)?;
+        if packet.sender == self.shared.config.me {
+            return Err(DropReason::NotForMe);
+        }
+        let shared = &mut self.shared;
+        let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
+        let known = shared.peers.on_frame(moment, &packet, quality);
+        self.report_links(now);
+        if let Err(reason @ (DropReason::Duplicate | DropReason::EarlierBoot)) = known {
+            return Err(reason);
+        }
+        match packet.kind.stage().ok_or(DropReason::UnknownKind)? {
+            Stage::Peers => self.on_hello(now, &packet),
+            Stage::Link => {
+                let ack: Ack = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
+                let hellos = self.uses(Scope::Neighbours);
+                self.link.on_ack(&self.shared.link_context(now, hellos), ack);
+                Ok(())
+            }
+            Stage::Detector if !G::GROUPED => Err(DropReason::UnknownKind),
+            Stage::Detector => self.on_heartbeat(now, &packet),
+            Stage::Election => self.deliver(now, &packet, self.election.scope()),
+            Stage::Lease => self.deliver(now, &packet, self.lease_scope()),
+            Stage::Mutex => self.deliver(now, &packet, self.mutex.scope()),
+            Stage::Service => self.deliver(now, &packet, self.service.scope()),
+        }
+    }
+
+    fn on_hello(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), DropReason> {
+        let hello: Hello = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
+        let shared = &mut self.shared;
+        let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
+        shared.peers.on_hello(moment, shared.config.me, packet.sender, &hello);
+        self.report_links(now);
+        Ok(())
+    }
+
+    fn on_heartbeat(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), DropReason> {
+        let heartbeat: Heartbeat = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
+        let from = self.shared.peers.group().set_of(packet.sender);
+        if from.is_empty() || !self.is_member() {
+            return Err(DropReason::NotBidirectional);
+        }
+        self.detector.on_heartbeat(&self.shared.detector_context(now), from, &heartbeat);
+        self.report_members(now);
+        Ok(())
+    }
+
+    /// Hands a message to its stage, which works on the roster of `scope`.
+    fn deliver(&mut self, now: Instant, packet: &Packet<'_>, scope: Scope) -> Result<(), DropReason> {
+        let shared = &mut self.shared;
+        if matches!(&packet.destination, Destination::Neighbours(ids) if !ids.contains(&shared.config.me)) {
+            return Err(DropReason::NotForMe);
+        }
+        let from = packet.origin().id;
+        if !shared.peers.knows(from, scope) {
+            return Err(DropReason::NotBidirectional);
+        }
+        let mut sent_at = LamportTime(0);
+        if let Destination::Reliable(header) = packet.destination {
+            sent_at = header.sent_at;
+            self.accept(now, packet, header)?;
+        }
+        match StageMessage::decode(packet.kind, packet.body).ok_or(DropReason::UnknownKind)? {
+            StageMessage::Election(message) => {
+                self.step_election(now, algorithm::Input::Message { from, sent_at, message });
+            }
+            StageMessage::Lease(message) if G::GROUPED => {
+                self.step_lease(now, algorithm::Input::Message { from, sent_at, message });
+            }
+            StageMessage::Lease(_) => return Err(DropReason::UnknownKind),
+            StageMessage::Mutex(message) => {
+                self.step_mutex(now, algorithm::Input::Message { from, sent_at, message });
+            }
+            StageMessage::Service(message) => {
+                self.step_service(now, algorithm::Input::Message { from, sent_at, message });
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the link take in a reliable message: it relays, suppresses duplicates, pushes back and acknowledges.
+    fn accept(&mut self, now: Instant, packet: &Packet<'_>, header: ReliableHeader) -> Result<(), DropReason> {
+        let hellos = self.uses(Scope::Neighbours);
+        self.link.relay(&self.shared.link_context(now, hellos), packet, header)?;
+        let accepted = self.link.accept(&mut self.shared.peers, packet.origin(), header);
+        self.report_links(now); // it may be the first message of a new boot
+        let new = accepted?;
+        self.link.acknowledge(&self.shared.link_context(now, hellos), packet.origin(), header);
+        if !new {
+            return Err(DropReason::Duplicate);
+        }
+        self.shared.lamport.observe(header.sent_at);
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! What goes into a node and what comes out of it.
+
+use crate::base::capacity::Capacity;
+use crate::base::records::Records;
+use crate::election;
+use crate::lease;
+use crate::mutex;
+use core::convert::Infallible;
+
+/// How a node boots.
+#[derive(Clone, Copy, Debug)]
+pub struct Boot {
+    /// The records of earlier boots; `None` where they are lost.
+    pub records: Option<Records>,
+    /// The seed of its jitter: different at every node, and at every boot where records may be lost.
+    pub seed: u64,
+}
+
+/// The algorithms of a node.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stages<E, M, S> {
+    /// The election.
+    pub election: E,
+    /// The lock.
+    pub mutex: M,
+    /// The service.
+    pub service: S,
+}
+
+/// An event at a node; `C` is the service's command.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a, C = Infallible> {
+    /// A frame was received.
+    Frame {
+        /// Its bytes.
+        bytes: &'a [u8],
+        /// The quality of the reception, from 0 to 255; 255 where the medium does not measure it.
+        quality: u8,
+    },
+    /// The node measured its capacity to lead; `None` where it is unfit.
+    Capacity(Option<Capacity>),
+    /// A command for the election.
+    Election(election::Command),
+    /// A command for the lock.
+    Mutex(mutex::Command),
+    /// A command for the service.
+    Service(C),
+    /// The deadline has passed.
+    Timeout,
+}
+
+/// A notice for the application; `S` is the service's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Notice<S = Infallible> {
+    /// Of the leadership.
+    Role(lease::Notice),
+    /// Of the lock.
+    Mutex(mutex::Notice),
+    /// Of the service.
+    Service(S),
+    /// The node has stopped for good: restart it.
+    Halted(Halt),
+}
+
+impl Notice {
+    /// The same notice of a node with a service.
+    pub(super) fn of_service<S>(self) -> Notice<S> {
+        match self {
+            Self::Role(notice) => Notice::Role(notice),
+            Self::Mutex(notice) => Notice::Mutex(notice),
+            Self::Service(never) => match never {},
+            Self::Halted(halt) => Notice::Halted(halt),
+        }
+    }
+}
+
+/// Why a node stopped: a bound that was thought to hold did not. Crash-stop is what the algorithms are built to survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Halt {
+    /// A stage produced more outputs in one step than any may.
+    Outbox,
+    /// The link has no room for a reliable message.
+    Queue,
+    /// The host does not poll the notices.
+    Notices,
+    /// A message is longer than a frame.
+    Frame,
+    /// This boot has used up its sequence numbers.
+    Sequence,
+}

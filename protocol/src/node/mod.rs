@@ -1,0 +1,280 @@
+//! The node: all stages joined into one state machine.
+//!
+//! A frame takes one path: opened (`wire`), attributed to its sender (`peers`), accepted (`link`), and handed to the one
+//! stage of its kind. A stage's messages go to the link, its conclusions ([`Fact`](crate::algorithm::Fact)) to the stages
+//! after it, its notices to the application. No stage calls an earlier one.
+//!
+//! What a reboot must not forget leaves by [`Node::poll_persist`], and nothing leaves by [`Node::poll_transmit`] before
+//! that was polled.
+
+use crate::algorithm::{self, Algorithm, Scope};
+use crate::base::config::{Config, ConfigError, Moment};
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::incarnation::INCARNATION_DRAWN;
+use crate::base::lamport::LamportClock;
+use crate::base::membership::{Membership, NoGroup};
+use crate::base::quorum::Mode;
+use crate::base::records::Records;
+use crate::base::rng::Rng;
+use crate::base::term::Term;
+use crate::base::time::Instant;
+use crate::election::Election;
+use crate::lease::LeaderLease;
+use crate::link::Link;
+use crate::mutex::{self, Fence, LockId, Mutex, Refusal};
+use crate::peers::detector::Detector;
+use crate::peers::table::PeerTable;
+use crate::service::{NoService, Service};
+use core::marker::PhantomData;
+use heapless::Deque;
+use payload::StageMessage;
+use shared::Shared;
+
+mod counters;
+mod egress;
+mod ingress;
+mod io;
+mod payload;
+mod run;
+mod shared;
+mod stages;
+
+pub use counters::Counters;
+pub use io::{Boot, Halt, Input, Notice, Stages};
+
+/// How many notices are queued: the host polls them after every input, and no input makes all stages notify at once.
+const NOTICES_MAX: usize = algorithm::OUTPUTS_MAX;
+
+/// A node with an election `E`, a lock `M`, room for `N` peers, a service `S` and a membership `G`.
+#[derive(Clone, Debug)]
+pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G: Membership = NoGroup> {
+    shared: Shared<N>,
+    link: Link<StageMessage<E::Message, M::Message, S::Message>, N>,
+    detector: Detector<N>,
+    election: E,
+    /// The member the leader's heartbeats come from.
+    parent: Option<NodeId>,
+    lease: LeaderLease,
+    mutex: M,
+    service: S,
+    membership: PhantomData<G>,
+}
+
+impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
+    /// A node that has just booted.
+    ///
+    /// # Errors
+    /// The reason why the configuration cannot work: above all, a stage that needs a group and no `group`.
+    pub fn new(
+        config: Config,
+        group: &G,
+        boot: Boot,
+        now: Instant,
+        stages: Stages<E, M, S>,
+    ) -> Result<Self, ConfigError> {
+        let config = config.check()?;
+        let Stages { election, mutex, service } = stages;
+        let mut rng = Rng::new(boot.seed);
+        let (records, quarantine) = if let Some(kept) = boot.records {
+            (Records { incarnation: kept.incarnation.saturating_add(1), ..kept }, None)
+        } else {
+            // The number of earlier boots is unknown: a random number tells this one apart, and the node takes part in no
+            // decision until every promise of an earlier boot has expired.
+            let incarnation = rng.next_u32() | INCARNATION_DRAWN;
+            (Records { incarnation, ..Records::FACTORY }, Some(now.after(config.timing.quarantine)))
+        };
+        let peers = PeerTable::new(Moment::new(now, &mut rng, &config.timing));
+        let detector = Detector::new(Moment::new(now, &mut rng, &config.timing));
+        let shared = Shared {
+            config,
+            rng,
+            booted_at: now,
+            quarantine,
+            capacity: None,
+            records,
+            unsaved: true,
+            lamport: LamportClock::after(records.lamport),
+            seq: 0,
+            peers,
+            notices: Deque::new(),
+            counters: Counters::default(),
+            halted: None,
+        };
+        let mut node = Self {
+            shared,
+            link: Link::new(),
+            detector,
+            election,
+            parent: None,
+            lease: LeaderLease::new(config.mode),
+            mutex,
+            service,
+            membership: PhantomData,
+        };
+        node.join(group.members())?;
+        node.election.resume(records.term);
+        node.mutex.resume(records.lamport);
+        node.service.resume(records.incarnation);
+        Ok(node)
+    }
+
+    /// Enters the group of these members, or none where there are none.
+    fn join(&mut self, members: &[NodeId]) -> Result<(), ConfigError> {
+        if members.is_empty() {
+            let needs_group = self.shared.config.mode == Mode::Quorum || self.uses(Scope::Group);
+            return if needs_group { Err(ConfigError::NoGroup) } else { Ok(()) };
+        }
+        for &member in members {
+            self.shared.peers.add_member(member).ok_or(ConfigError::LargeGroup)?;
+        }
+        let group = self.shared.peers.group();
+        if group.slot_of(self.shared.config.me).is_none() {
+            return Err(ConfigError::NotAMember);
+        }
+        let all = group.all();
+        if !self.mutex.supports(all) {
+            return Err(ConfigError::UnsupportedGroup);
+        }
+        self.lease = LeaderLease::in_group(self.shared.config.mode, all);
+        // Sets of members travel: nodes with different lists must not understand each other.
+        self.shared.config.key = self.shared.config.key.for_group(members);
+        Ok(())
+    }
+
+    /// Takes one step.
+    pub fn handle(&mut self, now: Instant, input: Input<'_, S::Command>) {
+        if self.shared.halted.is_some() {
+            return;
+        }
+        // A leader lease that expired meanwhile ends before anything acts on it.
+        if G::GROUPED && self.lease.deadline().is_some_and(|at| at <= now) {
+            self.step_lease(now, algorithm::Input::Timeout);
+        }
+        // A service learns of abandoned messages before it reports what it has sent.
+        if S::PRESENT && self.link.has_unreachable() {
+            self.report_members(now);
+        }
+        match input {
+            Input::Frame { bytes, quality } => {
+                if let Err(reason) = self.on_frame(now, bytes, quality) {
+                    self.shared.counters.count(reason);
+                }
+            }
+            Input::Capacity(capacity) => {
+                self.shared.capacity = capacity;
+                self.step_election(now, algorithm::Input::Timeout);
+            }
+            Input::Election(command) => self.step_election(now, algorithm::Input::Command(command)),
+            Input::Mutex(command) if command.is_request() && !self.link.has_room() => {
+                let refused = mutex::Notice::Refused { lock: command.lock(), reason: Refusal::Full };
+                self.shared.notify(Notice::Mutex(refused));
+            }
+            Input::Mutex(command) => self.step_mutex(now, algorithm::Input::Command(command)),
+            Input::Service(command) => self.step_service(now, algorithm::Input::Command(command)),
+            Input::Timeout => self.on_timeout(now),
+        }
+        self.poll_service(now);
+        self.shared.reserve(self.election.term_number(), self.mutex.floor());
+    }
+
+    /// The records to write before anything is sent.
+    pub fn poll_persist(&mut self) -> Option<Records> {
+        core::mem::take(&mut self.shared.unsaved).then_some(self.shared.records)
+    }
+
+    /// The next notice for the application.
+    pub fn poll_notice(&mut self) -> Option<Notice<S::Notice>> {
+        if let Some(notice) = self.shared.notices.pop_front() {
+            return Some(notice.of_service());
+        }
+        self.service.notices()?.pop_front().map(Notice::Service)
+    }
+
+    /// When to call [`Node::handle`] with [`Input::Timeout`], if nothing happens before.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.shared.halted.is_some() {
+            return None;
+        }
+        let deadlines = [
+            self.election.deadline(),
+            self.lease.deadline().filter(|_| G::GROUPED),
+            self.mutex.deadline(),
+            self.service.deadline(),
+            self.shared.quarantine,
+            self.is_member().then(|| self.detector.deadline()),
+            self.shared.peers.deadline().filter(|_| self.uses(Scope::Neighbours)),
+            self.link.deadline(),
+        ];
+        deadlines.iter().flatten().min().copied()
+    }
+
+    /// The leader, as far as this node knows.
+    #[must_use]
+    pub const fn leader(&self) -> Option<(NodeId, Term)> {
+        self.lease.leader()
+    }
+
+    /// The term under which this node may act as leader at `now`. Ask before every act: the node may have slept through
+    /// the end of its lease.
+    #[must_use]
+    pub fn acting_term(&self, now: Instant) -> Option<Term> {
+        self.lease.acting_term(now).filter(|_| self.shared.halted.is_none())
+    }
+
+    /// The members that count, as far as this node knows: all, unless a leader with a majority removed some.
+    #[must_use]
+    pub const fn view(&self) -> NodeSet {
+        self.lease.view()
+    }
+
+    /// The fence under which this node holds `lock` at `now`. Ask before every use of the resource.
+    #[must_use]
+    pub fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
+        self.mutex.holds(lock, now).filter(|_| self.shared.halted.is_none())
+    }
+
+    /// The service.
+    #[must_use]
+    pub const fn service(&self) -> &S {
+        &self.service
+    }
+
+    /// The frames this node dropped, by reason.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.shared.counters
+    }
+
+    /// The neighbours with a bidirectional link.
+    pub fn neighbours(&self) -> impl Iterator<Item = NodeId> {
+        let roster = self.shared.peers.roster();
+        self.shared.peers.bidirectional().slots().filter_map(move |slot| roster.id_of(slot))
+    }
+
+    /// The mean quality of the bidirectional links, of 255: a part of the node's own capacity.
+    #[must_use]
+    pub fn link_quality(&self) -> u8 {
+        self.shared.peers.mean_quality()
+    }
+
+    /// Why the node has stopped; `None` while it runs.
+    #[must_use]
+    pub const fn halted(&self) -> Option<Halt> {
+        self.shared.halted
+    }
+
+    /// Returns whether any stage works on the roster of `scope`.
+    fn uses(&self, scope: Scope) -> bool {
+        [self.election.scope(), self.lease_scope(), self.mutex.scope(), self.service.scope()].contains(&scope)
+    }
+
+    fn lease_scope(&self) -> Scope {
+        if G::GROUPED { self.lease.scope() } else { Scope::Nobody }
+    }
+
+    /// Returns whether this node has a group that one of its stages works on.
+    fn is_member(&self) -> bool {
+        G::GROUPED && self.uses(Scope::Group) && !self.shared.peers.group().all().is_empty()
+    }
+}

@@ -1,0 +1,214 @@
+//! The steps of the stages: what each one concludes goes to those after it.
+
+use super::run::Runner;
+use super::{Halt, Node, Notice, StageMessage};
+use crate::algorithm::{self, Algorithm, Context, Fact, Outbox, Scope};
+use crate::base::config::Moment;
+use crate::base::membership::Membership;
+use crate::base::time::Instant;
+use crate::election::{self, Election};
+use crate::lease::{self, LeaderLease};
+use crate::mutex::{self, Mutex};
+use crate::peers::detector;
+use crate::service::{self, Service};
+use core::convert::Infallible;
+
+/// Where a node's messages wait to be sent, by the types of its stages.
+type NodeRunner<'n, E, M, S, const N: usize> =
+    Runner<'n, StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N>;
+
+impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        let shared = &mut self.shared;
+        if shared.quarantine.is_some_and(|until| until <= now) {
+            shared.quarantine = None;
+        }
+        let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
+        shared.peers.on_timeout(moment);
+        self.report_links(now);
+        if self.is_member() {
+            self.detector.on_timeout(&self.shared.detector_context(now));
+            self.report_members(now);
+        }
+        self.step_election(now, algorithm::Input::Timeout);
+        if G::GROUPED {
+            self.step_lease(now, algorithm::Input::Timeout);
+        }
+        self.step_mutex(now, algorithm::Input::Timeout);
+        self.step_service(now, algorithm::Input::Timeout);
+    }
+
+    /// Reports to the later stages which links came and went.
+    pub(super) fn report_links(&mut self, now: Instant) {
+        let changes = self.shared.peers.take_changes();
+        self.link.abandon(Scope::Neighbours, changes.down);
+        if G::GROUPED && !changes.reset.is_empty() {
+            self.detector.reset(changes.reset);
+            self.report_members(now);
+        }
+        for fact in [Fact::PeerDown(changes.down), Fact::PeerUp(changes.up)] {
+            self.report(now, Scope::Neighbours, fact);
+        }
+    }
+
+    /// Reports to the later stages which members went, rebooted and came back.
+    pub(super) fn report_members(&mut self, now: Instant) {
+        self.detector.suspect(self.link.take_unreachable());
+        let detector::Changes { down, reset, up } = self.detector.take_changes();
+        self.link.abandon(Scope::Group, down);
+        for fact in [Fact::PeerDown(down), Fact::PeerReset(reset), Fact::PeerUp(up)] {
+            self.report(now, Scope::Group, fact);
+        }
+    }
+
+    /// Hands a fact about peers of `scope` to every stage that works on them.
+    fn report(&mut self, now: Instant, scope: Scope, fact: Fact) {
+        if matches!(fact, Fact::PeerDown(set) | Fact::PeerReset(set) | Fact::PeerUp(set) if set.is_empty()) {
+            return;
+        }
+        if self.election.scope() == scope {
+            self.step_election(now, algorithm::Input::Fact(fact));
+        }
+        if G::GROUPED && scope == Scope::Group {
+            self.step_lease(now, algorithm::Input::Fact(fact));
+        }
+        if self.mutex.scope() == scope {
+            self.step_mutex(now, algorithm::Input::Fact(fact));
+        }
+        if self.service.scope() == scope {
+            self.step_service(now, algorithm::Input::Fact(fact));
+        }
+    }
+
+    pub(super) fn step_election(&mut self, now: Instant, input: algorithm::Input<E::Message, election::Command>) {
+        let scope = self.election.scope();
+        let (runner, stages) = self.runner(now);
+        let mut out = Outbox::new();
+        let step = |election: &mut E, cx: &Context<'_>, out: &mut Outbox<_, _>| election.handle(cx, input, out);
+        runner.run::<G, _, _>(scope, stages.election, &mut out, StageMessage::Election, step);
+        let me = self.shared.config.me;
+        for notice in out.notices() {
+            let fact = match *notice {
+                election::Notice::Gained { term } => Fact::Leader { leader: me, term },
+                election::Notice::Following { leader, term } => Fact::Leader { leader, term },
+                election::Notice::Leaderless => Fact::NoLeader,
+            };
+            self.step_lease(now, algorithm::Input::Fact(fact));
+        }
+        if M::PRESENT {
+            self.report_parent(now);
+        }
+    }
+
+    /// Reports to the lock which member is on the way to the leader, when that changes.
+    fn report_parent(&mut self, now: Instant) {
+        let group = self.shared.peers.group();
+        let parent = self.election.parent().slots().find_map(|slot| group.id_of(slot));
+        if parent != self.parent {
+            self.parent = parent;
+            if let Some(parent) = parent {
+                self.step_mutex(now, algorithm::Input::Fact(Fact::Parent(parent)));
+            }
+        }
+    }
+
+    pub(super) fn step_lease(&mut self, now: Instant, input: algorithm::Input<lease::Message, Infallible>) {
+        let scope = self.lease_scope();
+        let view = self.lease.view();
+        let mut out = Outbox::new();
+        if G::GROUPED {
+            let (runner, stages) = self.runner(now);
+            let step = |lease: &mut LeaderLease, cx: &Context<'_>, out: &mut Outbox<_, _>| lease.handle(cx, input, out);
+            runner.run::<G, _, _>(scope, stages.lease, &mut out, StageMessage::Lease, step);
+        } else if let algorithm::Input::Fact(Fact::Leader { leader, term }) = input {
+            self.lease.adopt_elected(self.shared.config.me, Some((leader, term)), &mut out);
+        } else if let algorithm::Input::Fact(Fact::NoLeader) = input {
+            self.lease.adopt_elected(self.shared.config.me, None, &mut out);
+        }
+        for &notice in out.notices() {
+            self.shared.notify(Notice::Role(notice));
+        }
+        if self.lease.view() != view {
+            self.report_conclusion(now, Fact::View);
+        }
+        let me = self.shared.config.me;
+        for notice in out.notices() {
+            let fact = match *notice {
+                lease::Notice::Gained { term } => Fact::Leader { leader: me, term },
+                lease::Notice::LeaderChanged { leader, term } => Fact::Leader { leader, term },
+                lease::Notice::Leaderless => Fact::NoLeader,
+                // The leader stays, or the next notice names the new one.
+                lease::Notice::Losing { .. } | lease::Notice::Degraded | lease::Notice::Lost => continue,
+            };
+            self.report_conclusion(now, fact);
+        }
+    }
+
+    /// Hands a conclusion of the leader lease to the stages after it.
+    fn report_conclusion(&mut self, now: Instant, fact: Fact) {
+        self.step_mutex(now, algorithm::Input::Fact(fact));
+        self.step_service(now, algorithm::Input::Fact(fact));
+    }
+
+    pub(super) fn step_mutex(&mut self, now: Instant, input: algorithm::Input<M::Message, mutex::Command>) {
+        let scope = self.mutex.scope();
+        let command = matches!(input, algorithm::Input::Command(_));
+        let lamport = self.shared.next_lamport();
+        let (runner, stages) = self.runner(now);
+        let mut out = Outbox::new();
+        let step = |mutex: &mut M, cx: &Context<'_>, out: &mut Outbox<_, _>| mutex.handle(cx, input, out);
+        runner.run::<G, _, _>(scope, stages.mutex, &mut out, StageMessage::Mutex, step);
+        if command {
+            self.shared.lamport.observe(lamport); // it numbers the request, whether or not a message carries it
+        }
+        for &notice in out.notices() {
+            self.shared.notify(Notice::Mutex(notice));
+        }
+    }
+
+    pub(super) fn step_service(&mut self, now: Instant, input: algorithm::Input<S::Message, S::Command>) {
+        if S::PRESENT {
+            self.run_service(now, |service, cx, out| service.handle(cx, input, out));
+        }
+    }
+
+    /// Lets the service send while the link has room for it.
+    pub(super) fn poll_service(&mut self, now: Instant) {
+        while S::PRESENT && self.link.unacked() < service::SERVICE_UNACKED_MAX && self.shared.halted.is_none() {
+            if !self.run_service(now, S::poll_send) {
+                return;
+            }
+        }
+    }
+
+    fn run_service<T>(
+        &mut self,
+        now: Instant,
+        step: impl FnOnce(&mut S, &Context<'_>, &mut Outbox<S::Message, S::Notice>) -> T,
+    ) -> T {
+        let scope = self.service.scope();
+        let (runner, stages) = self.runner(now);
+        let mut out = Outbox::new();
+        let result = runner.run::<G, _, _>(scope, stages.service, &mut out, StageMessage::Service, step);
+        for notice in out.notices() {
+            let full = self.service.notices().is_none_or(|queue| queue.push_back(notice.clone()).is_err());
+            self.shared.halt_if(full, Halt::Notices);
+        }
+        result
+    }
+
+    /// What a stage takes a step on, and the stages.
+    fn runner(&mut self, now: Instant) -> (NodeRunner<'_, E, M, S, N>, StageRefs<'_, E, M, S>) {
+        let (hellos, view) = (self.uses(Scope::Neighbours), self.lease.view());
+        let Self { shared, link, detector, election, lease, mutex, service, .. } = self;
+        (Runner { now, hellos, view, shared, detector, link }, StageRefs { election, lease, mutex, service })
+    }
+}
+
+/// The stages of a node, each to be changed on its own.
+struct StageRefs<'n, E, M, S> {
+    election: &'n mut E,
+    lease: &'n mut LeaderLease,
+    mutex: &'n mut M,
+    service: &'n mut S,
+}

@@ -1,0 +1,44 @@
+//! The heartbeat message of the failure detector.
+
+use crate::base::capacity::{Candidate, Capacity};
+use crate::base::ids::SLOTS_MAX;
+use heapless::Vec;
+use serde::{Deserialize, Serialize};
+
+/// How many other members' capacities one [`Heartbeat`] relays.
+pub(super) const RELAYED_MAX: usize = 3;
+
+/// Shows that its sender is up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Heartbeat {
+    /// The sender's capacity.
+    pub advertised: AdvertisedCapacity,
+    /// The lowest byte of each member's heartbeat counter, in the group's order; empty where all members are in range
+    /// of each other.
+    pub counts: Vec<u8, SLOTS_MAX>,
+    /// Capacities of some other members, by slot.
+    pub relayed: Vec<(u8, AdvertisedCapacity), RELAYED_MAX>,
+}
+
+/// A member's capacity as it is sent: unknown, unfit to lead, or a [`Capacity`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AdvertisedCapacity(pub(super) u16);
+
+impl AdvertisedCapacity {
+    /// Not received yet.
+    pub const UNKNOWN: Self = Self(0);
+    /// Unfit to lead.
+    pub const UNFIT: Self = Self(1);
+
+    /// Returns the form in which a node advertises itself as a candidate, or as none.
+    #[must_use]
+    pub fn of(candidate: Option<Candidate>) -> Self {
+        candidate.map_or(Self::UNFIT, |candidate| Self(candidate.capacity.get().saturating_add(2)))
+    }
+
+    /// Returns the capacity, if it is known and fit to lead.
+    #[must_use]
+    pub fn capacity(self) -> Option<Capacity> {
+        self.0.checked_sub(2).map(Capacity::new)
+    }
+}

@@ -1,0 +1,87 @@
+//! Services: the last stage of a node, which runs an application and observes it.
+//!
+//! A node has at most one service, because its parts need one order of events: the markers of a snapshot and the
+//! messages of the application share one stream, and a message is recorded before the application receives it.
+//! [`observed_app::ObservedApp`] joins an application, its snapshots, termination detection and the shared clock.
+//! [`NoService`] costs nothing.
+//!
+//! The link reserves room for the reliable messages with which a lock replies to one. It reserves none for a service:
+//! the node polls the service for its next reliable message ([`Service::poll_send`]) while the link has room. So no
+//! application, however busy, blocks elections and locks.
+
+pub mod application;
+pub mod clock_sync;
+pub mod demo;
+mod instance_id;
+pub mod observed_app;
+pub mod snapshot;
+pub mod termination;
+
+use crate::algorithm::{Algorithm, Context, Input, OUTPUTS_MAX, Outbox, Scope};
+use crate::base::time::Instant;
+use crate::link::UNACKED_MAX;
+use crate::wire::{self, NoMessage};
+use core::convert::Infallible;
+use heapless::Deque;
+pub use instance_id::InstanceId;
+
+/// Unacknowledged reliable messages in the link from which on the service is not polled for more.
+pub(crate) const SERVICE_UNACKED_MAX: usize = 4;
+const _: () = assert!(SERVICE_UNACKED_MAX <= UNACKED_MAX, "a service must not stop the link from accepting messages");
+
+/// Notices of a service that the host has not polled yet; the host polls them after every input.
+pub type NoticeQueue<N> = Deque<N, { OUTPUTS_MAX + 4 }>;
+
+/// The last stage of a node.
+///
+/// [`Algorithm::handle`] sends no message of [`wire::Delivery::Reliable`]: these are left to [`Service::poll_send`].
+pub trait Service: Algorithm<Message: wire::Payload, Notice: Clone> {
+    /// Whether the node has a service.
+    const PRESENT: bool = true;
+
+    /// Starts in this incarnation of the node.
+    fn resume(&mut self, _incarnation: u32) {}
+
+    /// Returns the shared time at local time `now`; `None` without a shared clock, or before it was set.
+    fn time(&self, _now: Instant) -> Option<Instant> {
+        None
+    }
+
+    /// Returns the queue of its notices; `None` for a service that has none.
+    fn notices(&mut self) -> Option<&mut NoticeQueue<Self::Notice>>;
+
+    /// Sends the next reliable message, if any; returns whether it did. Messages leave in the order of these calls.
+    fn poll_send(&mut self, cx: &Context<'_>, out: &mut Outbox<Self::Message, Self::Notice>) -> bool;
+}
+
+/// The service of a node without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NoService;
+
+impl Algorithm for NoService {
+    type Message = NoMessage;
+    type Command = Infallible;
+    type Notice = Infallible;
+
+    fn scope(&self) -> Scope {
+        Scope::Nobody
+    }
+
+    fn handle(&mut self, _: &Context<'_>, _: Input<NoMessage, Infallible>, _: &mut Outbox<NoMessage, Infallible>) {}
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+}
+
+impl Service for NoService {
+    const PRESENT: bool = false;
+
+    fn notices(&mut self) -> Option<&mut NoticeQueue<Infallible>> {
+        None
+    }
+
+    fn poll_send(&mut self, _: &Context<'_>, _: &mut Outbox<NoMessage, Infallible>) -> bool {
+        false
+    }
+}

@@ -1,0 +1,32 @@
+//! Every algorithm, on whole nodes or message by message: the examples and formulas of the papers, and a bad network.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bully;
+mod central;
+mod chang_roberts;
+mod clock_sync;
+mod detector;
+mod election_chaos;
+mod group_elections;
+mod lamport;
+mod lease;
+mod lelann;
+mod lock_chaos;
+mod lock_contract;
+mod maekawa;
+mod permission_locks;
+mod raymond;
+mod ricart_agrawala;
+mod ring;
+mod service_messages;
+mod snapshot;
+mod suzuki_kasami;
+mod termination;
+mod token_locks;
+mod token_ring;
+mod vote_locks;
+mod voting;
+mod wireless;
+mod wireless_messages;

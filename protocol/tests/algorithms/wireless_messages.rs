@@ -1,0 +1,319 @@
+//! The wireless election message by message, as the paper has it: rows X16, W1 to W3.
+
+use crate::support::prelude::*;
+use protocol::algorithm::{Input, Output};
+use protocol::base::capacity::Candidate;
+use protocol::election::wireless::{Message, Wireless};
+use protocol::election::{Command, Election, Notice};
+
+type Outputs = Vec<Output<Message, Notice>>;
+
+/// Node 1 with neighbours 2, 3 and 4 (slots 0, 1, 2).
+fn root() -> Single<Wireless> {
+    let mut node = Single::new(1, roster(2..=4), Wireless::new());
+    (node.capacity, node.random) = (50, 0);
+    node
+}
+
+fn receive(node: &mut Single<Wireless>, from: u32, message: Message) -> Outputs {
+    let input = node.input(from, message);
+    node.step(input)
+}
+
+fn everyone() -> NodeSet {
+    NodeSet::first(3)
+}
+
+fn only(peer: usize) -> NodeSet {
+    NodeSet::slot(peer - 2)
+}
+
+fn election(index: Term, parent: u32) -> Message {
+    Message::Election { index, parent: NodeId(parent) }
+}
+
+fn report(index: Term, best: Candidate) -> Message {
+    Message::Report { index, best: Some(best), runner_up: None }
+}
+
+/// A heartbeat of this number: of the leader 3, of capacity 90.
+fn heartbeat(count: u32) -> Message {
+    Message::Heartbeat { term: term(2, 4), leader: candidate(90, 3), count, age: 0 }
+}
+
+#[test]
+fn w2_the_first_sender_becomes_the_parent_and_the_flood_goes_on() {
+    let mut node = root();
+    let index = term(1, 2);
+    let outputs = receive(&mut node, 2, election(index, 2));
+    assert_eq!(outputs, [Output::Send { to: everyone(), message: election(index, 2) }]);
+    assert_eq!(receive(&mut node, 3, election(index, 3)), [], "a runner_up sender is no parent, and gets no answer");
+}
+
+#[test]
+fn w3_the_best_of_the_subtree_goes_to_the_parent_once_all_have_answered() {
+    let mut node = root();
+    let index = term(1, 2);
+    receive(&mut node, 2, election(index, 2));
+    assert_eq!(receive(&mut node, 3, election(index, 2)), [], "3 chose another parent: node 4 is still waited for");
+    assert_eq!(receive(&mut node, 4, election(index, 1)), [], "4 is a child: its report is waited for");
+    let outputs = receive(&mut node, 4, report(index, candidate(80, 9)));
+    let report = Message::Report { index, best: Some(candidate(80, 9)), runner_up: Some(candidate(50, 1)) };
+    assert_eq!(outputs, [Output::Send { to: only(2), message: report }]);
+}
+
+#[test]
+fn w3_the_root_announces_the_highest_capacity() {
+    let mut node = root();
+    let outputs = node.step(Input::Command(Command::Call));
+    let index = term(1, 1);
+    assert_eq!(outputs, [Output::Send { to: everyone(), message: election(index, 1) }]);
+    receive(&mut node, 2, report(index, candidate(70, 2)));
+    receive(&mut node, 3, report(index, candidate(90, 3)));
+    let outputs = receive(&mut node, 4, report(index, candidate(60, 4)));
+    let leader = candidate(90, 3);
+    let runner_up = Some(candidate(70, 2));
+    assert_eq!(
+        outputs,
+        [
+            Output::Notify(Notice::Following { leader: NodeId(3), term: index }),
+            Output::Send { to: everyone(), message: Message::Elected { term: index, leader, runner_up, age: 0 } },
+        ]
+    );
+}
+
+#[test]
+fn e8_a_higher_index_absorbs_a_lower_one_and_a_lower_one_is_shown_it() {
+    let mut node = root();
+    node.step(Input::Command(Command::Call));
+    let higher = term(1, 4);
+    assert_eq!(
+        receive(&mut node, 4, election(higher, 4)),
+        [Output::Send { to: everyone(), message: election(higher, 4) }]
+    );
+    let lower = term(1, 2);
+    assert_eq!(
+        receive(&mut node, 2, election(lower, 2)),
+        [Output::Send { to: everyone(), message: election(higher, 4) }]
+    );
+}
+
+#[test]
+fn an_ack_of_another_computation_is_no_answer() {
+    let mut node = root();
+    node.step(Input::Command(Command::Call));
+    for peer in 2..=4 {
+        assert_eq!(receive(&mut node, peer, report(term(1, 4), candidate(90, peer))), []);
+    }
+    assert_eq!(node.algorithm.leader(), None);
+}
+
+#[test]
+fn a_duplicate_report_counts_once() {
+    let mut node = root();
+    node.step(Input::Command(Command::Call));
+    let index = term(1, 1);
+    for _ in 0..2 {
+        assert_eq!(receive(&mut node, 2, report(index, candidate(90, 2))), []);
+    }
+    assert_eq!(node.algorithm.leader(), None, "3 and 4 have not answered");
+}
+
+#[test]
+fn the_capacity_that_counts_is_the_one_at_the_start() {
+    let mut node = root();
+    node.step(Input::Command(Command::Call));
+    node.capacity = 9_000;
+    let index = term(1, 1);
+    for peer in 2..=4 {
+        receive(&mut node, peer, report(index, candidate(90, peer)));
+    }
+    assert_eq!(node.algorithm.leader(), Some((NodeId(4), index)));
+    node.run(Duration::from_secs(1));
+    assert_eq!(node.algorithm.leader(), Some((NodeId(4), index)), "a later measurement does not decide it either");
+}
+
+#[test]
+fn a_silent_neighbour_is_probed_then_abandoned() {
+    let mut node = root();
+    node.step(Input::Command(Command::Call));
+    let index = term(1, 1);
+    receive(&mut node, 2, report(index, candidate(90, 2)));
+    receive(&mut node, 3, report(index, candidate(80, 3)));
+    let outputs = node.run(Duration::from_secs(3));
+    assert_eq!(outputs[0], Output::Send { to: only(4), message: Message::Probe { index, parent: NodeId(1) } });
+    assert_eq!(node.algorithm.leader().map(|(leader, _)| leader), Some(NodeId(2)));
+}
+
+#[test]
+fn a_probe_is_answered_with_what_was_lost() {
+    let mut node = root();
+    let index = term(1, 2);
+    let probe = Message::Probe { index, parent: NodeId(2) };
+    let outputs = receive(&mut node, 2, probe);
+    assert_eq!(outputs, [Output::Send { to: everyone(), message: election(index, 2) }], "it takes part now");
+    receive(&mut node, 3, election(index, 2));
+    let report = receive(&mut node, 4, election(index, 2));
+    assert_eq!(receive(&mut node, 2, probe), report, "the report once more");
+    assert_eq!(
+        receive(&mut node, 3, Message::Probe { index, parent: NodeId(2) }),
+        [Output::Send { to: everyone(), message: election(index, 2) }]
+    );
+}
+
+#[test]
+fn a_node_that_lost_its_parent_starts_an_election_under_a_higher_index() {
+    let mut node = root();
+    let index = term(1, 2);
+    receive(&mut node, 2, election(index, 2));
+    node.roster.remove(only(2));
+    node.roster.insert(NodeId(9)); // another node in the slot of the lost parent
+    node.step(Input::Fact(Fact::PeerDown(only(2))));
+    let outputs = node.run(Duration::from_secs(4));
+    let started = outputs.iter().any(|outputs| {
+        matches!(outputs, Output::Send { message: Message::Election { index, parent: NodeId(1) }, .. } if *index > term(1, 2))
+    });
+    assert!(started, "{outputs:?}");
+}
+
+#[test]
+fn a_computation_that_was_left_is_not_joined_again() {
+    let mut node = root();
+    let index = term(1, 2);
+    receive(&mut node, 2, election(index, 2));
+    node.roster.remove(only(2));
+    node.step(Input::Fact(Fact::PeerDown(only(2))));
+    assert_eq!(receive(&mut node, 3, election(index, 2)), []);
+    let no_child = Output::Send { to: only(3), message: election(index, 1) };
+    assert_eq!(
+        receive(&mut node, 3, Message::Probe { index, parent: NodeId(2) }),
+        [no_child],
+        "and no node waits for it"
+    );
+}
+
+#[test]
+fn a_child_that_has_reported_is_not_waited_for_again() {
+    let mut node = root();
+    let index = term(1, 1);
+    node.step(Input::Command(Command::Call));
+    receive(&mut node, 2, election(index, 1));
+    receive(&mut node, 2, report(index, candidate(10, 2)));
+    receive(&mut node, 2, Message::Probe { index, parent: NodeId(1) }); // it asks whether its parent is still there
+    receive(&mut node, 3, report(index, candidate(10, 3)));
+    receive(&mut node, 4, report(index, candidate(10, 4)));
+    assert_eq!(node.algorithm.leader(), Some((NodeId(1), index)));
+}
+
+#[test]
+fn a_heartbeat_as_old_as_a_lease_is_ignored() {
+    let mut node = root();
+    receive(&mut node, 2, Message::Heartbeat { term: term(2, 4), leader: candidate(90, 3), count: 1, age: u8::MAX });
+    assert_eq!(node.algorithm.leader(), None);
+}
+
+/// Node 1 follows 3, which has sent ten heartbeats.
+fn following() -> Single<Wireless> {
+    let mut node = root();
+    let outputs = receive(&mut node, 2, heartbeat(10));
+    assert_eq!(outputs[0], Output::Notify(Notice::Following { leader: NodeId(3), term: term(2, 4) }));
+    assert_eq!(outputs[1], Output::Send { to: everyone(), message: heartbeat(10) });
+    node
+}
+
+#[test]
+fn e10_a_leader_whose_heartbeats_stop_is_lost() {
+    let mut node = following();
+    let outputs = node.run(Timing::RADIO.lease());
+    assert!(outputs.contains(&Output::Notify(Notice::Leaderless)));
+    assert_eq!(node.algorithm.leader(), None);
+}
+
+#[test]
+fn the_last_heartbeats_of_a_lost_leader_are_ignored() {
+    let mut node = following();
+    node.run(Timing::RADIO.lease());
+    for count in [9, 10] {
+        receive(&mut node, 4, heartbeat(count));
+        assert_eq!(node.algorithm.leader(), None, "heartbeat {count}");
+    }
+    receive(&mut node, 4, heartbeat(11));
+    assert_eq!(node.algorithm.leader(), Some((NodeId(3), term(2, 4))));
+}
+
+#[test]
+fn relaying_a_heartbeat_keeps_its_age() {
+    let mut node = following();
+    node.now = node.now.after(Timing::RADIO.lease().mul_ratio(1, 2));
+    node.step(Input::Fact(Fact::PeerUp(only(4))));
+    let outputs = node.run(Duration::from_millis(200));
+    let ages: Vec<u8> = outputs
+        .iter()
+        .filter_map(|outputs| match outputs {
+            Output::Send { message: Message::Heartbeat { age, .. }, .. } => Some(*age),
+            _ => None,
+        })
+        .collect();
+    assert!(ages.iter().all(|&age| age >= 127) && !ages.is_empty(), "{ages:?}");
+    let mut late = root();
+    receive(&mut late, 2, Message::Heartbeat { term: term(2, 4), leader: candidate(90, 3), count: 10, age: 128 });
+    late.run(Timing::RADIO.lease().mul_ratio(3, 4));
+    assert_eq!(late.algorithm.leader(), None, "half the lease was gone already");
+}
+
+#[test]
+fn f1_the_better_leader_of_two_is_followed_and_announced_to_the_worse() {
+    let mut node = following();
+    let better = Message::Heartbeat { term: term(3, 9), leader: candidate(95, 9), count: 4, age: 0 };
+    assert_eq!(
+        receive(&mut node, 4, better)[0],
+        Output::Notify(Notice::Following { leader: NodeId(9), term: term(3, 9) })
+    );
+    let mut node = following();
+    let worse = Message::Heartbeat { term: term(1, 9), leader: candidate(60, 9), count: 4, age: 0 };
+    assert_eq!(receive(&mut node, 4, worse), []);
+    let outputs = node.run(Duration::from_millis(200));
+    assert!(
+        matches!(outputs[0], Output::Send { message: Message::Heartbeat { leader, .. }, .. } if leader == candidate(90, 3))
+    );
+}
+
+#[test]
+fn a_better_leader_under_a_lower_term_is_asked_to_raise_it() {
+    let mut node = following();
+    let better = Message::Heartbeat { term: term(1, 9), leader: candidate(95, 9), count: 4, age: 0 };
+    assert_eq!(
+        receive(&mut node, 4, better),
+        [Output::Send { to: only(4), message: Message::RaiseTerm { term: term(2, 4) } }]
+    );
+    assert_eq!(node.algorithm.leader(), Some((NodeId(3), term(2, 4))), "no node's term falls");
+}
+
+#[test]
+fn a_leader_that_is_asked_to_raise_its_term_leads_under_a_higher_one() {
+    let mut node = root();
+    node.step(Input::Command(Command::Call));
+    for peer in 2..=4 {
+        receive(&mut node, peer, report(term(1, 1), candidate(10, peer)));
+    }
+    let outputs = receive(&mut node, 2, Message::RaiseTerm { term: term(7, 9) });
+    assert_eq!(outputs, [Output::Notify(Notice::Gained { term: term(8, 1) })]);
+    assert_eq!(receive(&mut node, 2, Message::RaiseTerm { term: term(7, 9) }), [], "once is enough");
+}
+
+#[test]
+fn p1_an_incumbent_is_not_replaced_by_a_slightly_better_node() {
+    let mut node = following();
+    node.capacity = 100; // 90 and an eighth is 101
+    for number in 11..40 {
+        receive(&mut node, 2, heartbeat(number));
+        node.run(Duration::from_secs(1));
+    }
+    assert_eq!(node.algorithm.leader(), Some((NodeId(3), term(2, 4))));
+    node.capacity = 102;
+    for number in 40..60 {
+        receive(&mut node, 2, heartbeat(number));
+        node.run(Duration::from_secs(1));
+    }
+    assert_eq!(node.algorithm.leader().map(|(leader, _)| leader), Some(NodeId(1)));
+}

@@ -1,0 +1,338 @@
+//! One node of a lock's search: its application, and the result of every event.
+//!
+//! A step depends on nothing but the node and the input, so each is taken once and looked up from then on.
+
+use crate::context::{context, roster};
+use crate::explorer::{Fingerprints, Interned, NODES};
+use crate::lock_model::Bounds;
+use protocol::algorithm::{Context, Fact, Input, Outbox, Output};
+use protocol::base::ids::Roster;
+use protocol::base::lamport::{LamportClock, LamportTime};
+use protocol::base::term::Term;
+use protocol::mutex::{Command, Fence, LockId, Mutex, Notice, Refusal};
+use protocol::wire::{Delivery, FRAME_MAX, Payload};
+use protocol::{Duration, Instant, NodeId, NodeSet, Timing};
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+const DOOR: LockId = LockId::from_name("door");
+
+/// When the search begins: long after every node has started.
+const FIRST: Instant = Instant::from_micros(600_000_000);
+
+/// How far time advances when it does: every lease and every timeout has ended meanwhile.
+const HOUR: Duration = Duration::from_secs(6);
+
+/// Only the end of a lease and replies are waited for; where retries are slow, for them too.
+const TIMING: Timing = Timing {
+    lock_lease: Duration::from_secs(5),
+    heartbeat: Duration::from_millis(800),
+    heartbeats_missed_max: 3,
+    ..Timing::ZERO
+};
+const SLOW: Timing = Timing { retry: Duration::from_millis(25), ..TIMING };
+
+/// A lock that can be explored.
+pub(crate) trait Explored: Mutex<Message: Debug> + Clone + Eq + Hash {}
+
+impl<L: Mutex<Message: Debug> + Clone + Eq + Hash> Explored for L {}
+
+/// How far a node's application has come, by its notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Role {
+    Idle,
+    /// It asked; where it only tried, it prefers a refusal to waiting.
+    Waiting {
+        trying: bool,
+    },
+    Holding,
+}
+
+/// Which leadership a node knows of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Known {
+    First,
+    None,
+    Second,
+}
+
+/// A node at some moment.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Local<L> {
+    pub(crate) node: usize,
+    pub(crate) lock: L,
+    clock: LamportClock,
+    pub(crate) suspects: NodeSet,
+    pub(crate) role: Role,
+    pub(crate) known: Known,
+    /// Whether it knows its parent in the tree of the leader.
+    pub(crate) rooted: bool,
+    /// In which hour it started; `None` for long ago.
+    born: Option<u8>,
+    /// How often its application has asked, cancelled and renewed.
+    pub(crate) asked: u8,
+    pub(crate) cancelled: u8,
+    pub(crate) renewed: u8,
+}
+
+fn now(hour: u8) -> Instant {
+    FIRST.after(HOUR.times(hour.into()))
+}
+
+impl<L: Mutex> Local<L> {
+    /// A node that has been up for long and knows nothing yet.
+    pub(crate) fn new(node: usize, lock: L) -> Self {
+        Self {
+            node,
+            lock,
+            clock: LamportClock::default(),
+            suspects: NodeSet::EMPTY,
+            role: Role::Idle,
+            known: Known::None,
+            rooted: false,
+            born: None,
+            asked: 0,
+            cancelled: 0,
+            renewed: 0,
+        }
+    }
+
+    /// The same node after a restart: of all it knew it has kept its Lamport clock.
+    pub(crate) fn restarted(&self, mut lock: L, hour: u8) -> Self {
+        let Self { node, clock, asked, cancelled, renewed, .. } = *self;
+        lock.resume(clock.now());
+        Self { clock, asked, cancelled, renewed, born: Some(hour), ..Self::new(node, lock) }
+    }
+
+    pub(crate) fn is_due(&self, hour: u8) -> bool {
+        self.lock.deadline().is_some_and(|at| at <= now(hour))
+    }
+
+    pub(crate) fn awaits_time(&self, hour: u8) -> bool {
+        self.lock.deadline().is_some_and(|at| at > now(hour))
+    }
+
+    pub(crate) fn holds(&self, hour: u8) -> Option<Fence> {
+        self.lock.holds(DOOR, now(hour))
+    }
+
+    /// Applies a notice to the application; returns what is wrong with it.
+    fn notify(&mut self, notice: Notice, event: Event, hour: u8) -> Option<&'static str> {
+        let (role, wrong) = match (notice, self.role) {
+            (Notice::Acquired { .. }, Role::Waiting { .. }) => (Role::Holding, None),
+            (Notice::Acquired { .. }, Role::Holding) if self.renewed > 0 => (Role::Holding, None),
+            (Notice::Acquired { .. }, role) => (role, Some("granted unasked")),
+            (Notice::Waiting { .. }, role @ Role::Waiting { .. }) => (role, None),
+            (Notice::Waiting { .. }, role) => (role, Some("waits unasked")),
+            (Notice::Refused { reason: Refusal::Cancelled, .. }, _) if event == Event::Cancel => (Role::Idle, None),
+            (Notice::Refused { reason: Refusal::Busy, .. }, Role::Waiting { trying: true }) => (Role::Idle, None),
+            (Notice::Refused { .. }, Role::Holding) if event == Event::Renew => (Role::Holding, None),
+            // A node that has just started may be outside the view still.
+            (Notice::Refused { reason: Refusal::Outside, .. }, _) if self.born.is_some() => (Role::Idle, None),
+            (Notice::Refused { .. }, role) => (role, Some("refused without a reason")),
+            (Notice::Released { .. }, _) if event == Event::Release => (Role::Idle, None),
+            (Notice::Released { .. }, role) => (role, Some("released unasked")),
+            (Notice::Expiring { .. }, Role::Holding) if hour > 0 => (Role::Holding, None),
+            (Notice::Lost { .. }, Role::Holding) if hour > 0 => (Role::Idle, None),
+            (Notice::Expiring { .. } | Notice::Lost { .. }, role) => (role, Some("lost although no time passes")),
+        };
+        self.role = role;
+        wrong
+    }
+}
+
+/// What can happen to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Event {
+    Timeout,
+    Acquire,
+    Try,
+    Renew,
+    Release,
+    Cancel,
+    Down(usize),
+    Up(usize),
+    /// A peer restarted.
+    Reset(usize),
+    /// The leader changed.
+    Lead(Known),
+    /// The parent on the way to the leader is known: the nodes are a line.
+    Root,
+    /// One of [`Nodes::messages`] arrives.
+    Receive(u32),
+}
+
+/// A message between two nodes.
+pub(crate) struct Sent<M> {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) time: LamportTime,
+    pub(crate) message: M,
+}
+
+/// The result of an event at a node.
+#[derive(Clone, Default)]
+pub(crate) struct Step {
+    /// The node it becomes; `None` beyond the bounds.
+    pub(crate) local: Option<u32>,
+    pub(crate) sent: Vec<u32>,
+    pub(crate) granted: Option<Fence>,
+    pub(crate) wrong: Option<&'static str>,
+}
+
+/// Every node that was ever reached, and every message that was ever sent.
+pub(crate) struct Nodes<L: Explored> {
+    roster: Roster<NODES>,
+    leaders: [usize; 2],
+    timing: Timing,
+    time_max: u64,
+    locals: Interned<Local<L>>,
+    pub(crate) messages: Interned<Sent<L::Message>>,
+    steps: HashMap<(u32, Event, u8), Step, Fingerprints>,
+}
+
+fn id(index: usize) -> NodeId {
+    NodeId(u32::try_from(index).unwrap() + 1)
+}
+
+impl<L: Explored> Nodes<L> {
+    pub(crate) fn new(bounds: &Bounds) -> Self {
+        Self {
+            roster: roster((0..bounds.members).map(|node| id(node).0)),
+            leaders: [bounds.leader, bounds.successor.unwrap_or(bounds.leader)],
+            timing: if bounds.slow { SLOW } else { TIMING },
+            time_max: bounds.time_max,
+            locals: Interned::new(),
+            messages: Interned::new(),
+            steps: HashMap::default(),
+        }
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &Local<L> {
+        self.locals.get(number)
+    }
+
+    pub(crate) fn number(&mut self, local: Local<L>) -> u32 {
+        self.locals.number(&local.clone(), || local)
+    }
+
+    /// The result of an event at a node, computed once.
+    pub(crate) fn step(&mut self, local: u32, event: Event, hour: u8) -> Step {
+        if let Some(step) = self.steps.get(&(local, event, hour)) {
+            return step.clone();
+        }
+        let step = self.take(self.get(local).clone(), event, hour);
+        self.steps.insert((local, event, hour), step.clone());
+        step
+    }
+
+    /// The input of an event, and what else it means for the node.
+    fn input(&self, local: &mut Local<L>, event: Event) -> Input<L::Message, Command> {
+        let (lock, lease) = (DOOR, TIMING.lock_lease);
+        let set = NodeSet::slot;
+        match event {
+            Event::Timeout => Input::Timeout,
+            Event::Acquire | Event::Try => {
+                local.asked += 1;
+                let trying = event == Event::Try;
+                local.role = Role::Waiting { trying };
+                Input::Command(if trying { Command::Try { lock, lease } } else { Command::Acquire { lock, lease } })
+            }
+            Event::Renew => {
+                local.renewed += 1;
+                Input::Command(Command::Renew { lock, lease })
+            }
+            Event::Release => Input::Command(Command::Release { lock }),
+            Event::Cancel => {
+                local.cancelled += 1;
+                Input::Command(Command::Cancel { lock })
+            }
+            Event::Down(peer) => {
+                local.suspects = local.suspects.with(set(peer));
+                Input::Fact(Fact::PeerDown(set(peer)))
+            }
+            Event::Up(peer) => {
+                local.suspects = local.suspects.without(set(peer));
+                Input::Fact(Fact::PeerUp(set(peer)))
+            }
+            Event::Reset(peer) => Input::Fact(Fact::PeerReset(set(peer))),
+            Event::Root => {
+                local.rooted = true;
+                let leader = self.leaders[usize::from(local.known == Known::Second)];
+                Input::Fact(Fact::Parent(id(if leader.abs_diff(local.node) == 2 { 1 } else { leader })))
+            }
+            Event::Lead(known) => {
+                local.known = known;
+                local.rooted = false;
+                let leads = |which: usize, number| {
+                    let leader = id(self.leaders[which]);
+                    Fact::Leader { leader, term: Term { number, by: leader } }
+                };
+                Input::Fact(match known {
+                    Known::First => leads(0, 1),
+                    Known::None => Fact::NoLeader,
+                    Known::Second => leads(1, 2),
+                })
+            }
+            Event::Receive(number) => {
+                let Sent { from, time, message, .. } = self.messages.get(number);
+                local.clock.observe(*time);
+                Input::Message { from: id(*from), sent_at: *time, message: message.clone() }
+            }
+        }
+    }
+
+    /// Takes one step of one node, as a whole node takes it.
+    fn take(&mut self, mut local: Local<L>, event: Event, hour: u8) -> Step {
+        let held = local.holds(hour);
+        let input = self.input(&mut local, event);
+        let cx = context(self.roster.view(), id(local.node));
+        let (peers, time) = (cx.peers, { local.clock }.tick()); // used up only if the step sends or asks
+        let cx = Context {
+            now: now(hour),
+            uptime: now(hour).since(local.born.map_or(Instant::ZERO, now)),
+            up: peers.without(local.suspects),
+            lamport: time,
+            timing: &self.timing,
+            ..cx
+        };
+        let asked = matches!(input, Input::Command(_));
+        let mut out = Outbox::new();
+        local.lock.handle(&cx, input, &mut out);
+        let mut step = Step::default();
+        if out.overflowed() {
+            step.wrong = Some("a step asks for more than it may");
+        }
+        if asked || out.outputs().iter().any(|output| matches!(output, Output::Send { .. })) {
+            local.clock.observe(time);
+        }
+        local.clock.observe(local.lock.floor());
+        for output in out {
+            match output {
+                Output::Send { to, message } => {
+                    step.sent.extend(to.and(peers).slots().map(|to| self.send(local.node, to, time, &message)));
+                }
+                Output::Notify(notice) => step.wrong = local.notify(notice, event, hour).or(step.wrong),
+            }
+        }
+        if (local.role == Role::Holding) != local.holds(hour).is_some() {
+            step.wrong = step.wrong.or(Some("the application's notices and the lock differ"));
+        }
+        if held != local.holds(hour) {
+            step.granted = local.holds(hour);
+        }
+        if local.clock.now().0 <= self.time_max {
+            step.local = Some(self.number(local));
+        }
+        step
+    }
+
+    fn send(&mut self, from: usize, to: usize, time: LamportTime, message: &L::Message) -> u32 {
+        let reliable = matches!(message.delivery(), Delivery::Reliable | Delivery::ReliableLatest);
+        assert!(reliable, "{message:?} is not reliable");
+        let mut bytes = [0; FRAME_MAX];
+        let len = message.encode(&mut bytes).expect("a message has room in a frame");
+        self.messages.number(&(from, to, time, &bytes[..len]), || Sent { from, to, time, message: message.clone() })
+    }
+}

@@ -1,0 +1,405 @@
+//! The wire format, byte by byte. A change here is a change of [`protocol::wire::VERSION`].
+
+use heapless::Vec;
+use protocol::base::capacity::{Candidate, Capacity};
+use protocol::base::lamport::LamportTime;
+use protocol::base::term::Term;
+use protocol::election::leadership::LeaderMessage;
+use protocol::election::{bully, chang_roberts, lelann, ring, wireless, wireless_flat};
+use protocol::lease;
+use protocol::link::{Ack, RELIABLE_MAX};
+use protocol::peers::detector::{AdvertisedCapacity, Heartbeat};
+use protocol::peers::table::Hello;
+use protocol::service::application::{CHANNEL_MESSAGE_MAX, ChannelMessage};
+use protocol::service::clock_sync;
+use protocol::service::demo::{diffusing::Work, tokens::Give};
+use protocol::service::snapshot::{self, AbortReason, Fragment};
+use protocol::service::termination::{dijkstra_scholten, wave};
+use protocol::wire::{self, Destination, FRAME_MAX, Key, Kind, Packet, Payload, Recipients, ReliableHeader};
+use protocol::{Duration, NodeId, NodeSet};
+use std::fmt::Debug;
+
+const KEY: Key = Key::new([0; 16]);
+
+/// 300 as it travels.
+pub(crate) const X: &[u8] = &[0xAC, 2];
+
+pub(crate) const TERM: Term = Term { number: 5, by: NodeId(300) };
+pub(crate) const T: &[u8] = &[5, 0xAC, 2];
+
+/// The longest term.
+pub(crate) const TERM_MAX: Term = Term { number: u32::MAX, by: NodeId(u32::MAX) };
+
+fn leader() -> Candidate {
+    Candidate { capacity: Capacity::new(1_000), id: NodeId(301) }
+}
+
+/// The leader as it travels.
+const L: &[u8] = &[0xE8, 7, 0xAD, 2];
+
+fn longest_candidate() -> Candidate {
+    Candidate { capacity: Capacity::MAX.as_incumbent(), id: NodeId(u32::MAX) }
+}
+
+/// Each message is of the kind of this number, is encoded as these pieces, one after the other, and decodes to itself.
+pub(crate) fn pin<M: Payload + PartialEq + Debug>(number: u8, cases: &[(M, &[&[u8]])]) {
+    let kind = Kind::new(number);
+    for (message, pieces) in cases {
+        let mut buffer = [0; FRAME_MAX];
+        let len = message.encode(&mut buffer).unwrap();
+        assert_eq!(buffer[..len], pieces.concat(), "{message:?}");
+        assert_eq!(message.kind(), kind);
+        assert_eq!(M::decode(kind, &buffer[..len]).as_ref(), Some(message));
+        assert_eq!(M::decode(Kind::HELLO, &buffer[..len]), None, "{message:?} is of one kind only");
+        buffer[len] = 0;
+        assert_eq!(M::decode(kind, &buffer[..=len]), None, "{message:?} has nothing after it");
+    }
+}
+
+/// The length of a message, which decodes to itself.
+pub(crate) fn length<M: Payload + PartialEq + Debug>(message: &M) -> usize {
+    let mut buffer = [0; FRAME_MAX];
+    let len = message.encode(&mut buffer).unwrap();
+    assert_eq!(M::decode(message.kind(), &buffer[..len]).as_ref(), Some(message));
+    len
+}
+
+/// Checks the lengths of the longest messages, which all fit a reliable message.
+pub(crate) fn check_lengths(lengths: &[usize], expected: &[usize]) {
+    assert_eq!(lengths, expected);
+    assert!(lengths.iter().all(|&length| length <= RELIABLE_MAX), "{lengths:?}");
+}
+
+/// A function of this module's name pins the messages of every listed algorithm.
+macro_rules! pinned {
+    ($($name:ident in $module:ident = $number:literal: $word:literal, $about:literal;)+) => {
+        mod every_message_is_pinned {
+            $(#[test] fn $module() { super::$module(); })+
+        }
+    };
+}
+pub(crate) use pinned;
+
+protocol::for_each_election! { pinned }
+
+fn wireless() {
+    use wireless::Message as M;
+    let (term, index, leader, parent) = (TERM, TERM, leader(), NodeId(1));
+    pin(
+        16,
+        &[
+            (M::Heartbeat { term, leader, count: 9, age: 3 }, &[&[0], T, L, &[9, 3]]),
+            (M::Election { index, parent }, &[&[1], T, &[1]]),
+            (M::Probe { index, parent }, &[&[2], T, &[1]]),
+            (M::Report { index, best: Some(leader), runner_up: None }, &[&[3], T, &[1], L, &[0]]),
+            (M::Elected { term, leader, runner_up: None, age: 3 }, &[&[4], T, L, &[0, 3]]),
+            (M::RaiseTerm { term }, &[&[5], T]),
+        ],
+    );
+}
+
+fn wireless_flat() {
+    use wireless_flat::Message as M;
+    let (term, leader) = (TERM, leader());
+    let elected = LeaderMessage::Elected { term, leader, runner_up: None, age: 3 };
+    pin(
+        17,
+        &[
+            (M::Election { index: term }, &[&[0], T]),
+            (M::Answer { index: term, candidate: leader }, &[&[1], T, L]),
+            (M::Leadership(elected), &[&[2, 0], T, L, &[0, 3]]),
+            (M::Leadership(LeaderMessage::Heartbeat { term, leader, count: 9, age: 3 }), &[&[2, 1], T, L, &[9, 3]]),
+            (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[2, 2], T]),
+        ],
+    );
+}
+
+fn bully() {
+    use bully::Message as M;
+    let (term, leader) = (TERM, leader());
+    pin(
+        18,
+        &[
+            (M::Election { term, caller: Some(leader) }, &[&[0], T, &[1], L]),
+            (M::Ok { term }, &[&[1], T]),
+            (M::Coordinator { term, leader, runner_up: None }, &[&[2], T, L, &[0]]),
+            (M::Alert { term }, &[&[3], T]),
+            (M::Ask, &[&[4]]),
+            (M::Broadcast { term, caller: None }, &[&[5], T, &[0]]),
+            (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[6, 2], T]),
+        ],
+    );
+}
+
+fn ring() {
+    use ring::{List, Message as M, Outcome};
+    let (term, leader) = (TERM, leader());
+    let members = NodeSet::slot(0).with(NodeSet::slot(9));
+    let list = List { term, members, best: Some(leader), runner_up: None };
+    pin(
+        19,
+        &[
+            (M::Election(list), &[&[0], T, &[0x81, 4, 1], L, &[0]]),
+            (M::Coordinator(Outcome { term, leader, runner_up: None, members }), &[&[1], T, L, &[0, 0x81, 4]]),
+            (M::Seek { term }, &[&[2], T]),
+            (M::Here { term }, &[&[3], T]),
+            (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[4, 2], T]),
+        ],
+    );
+}
+
+fn chang_roberts() {
+    use chang_roberts::Message as M;
+    let (term, leader) = (TERM, leader());
+    pin(
+        20,
+        &[
+            (M::Election { round: 5, candidate: Some(leader) }, &[&[0, 5, 1], L]),
+            (M::Election { round: 5, candidate: None }, &[&[0, 5, 0]]),
+            (M::Elected { term, leader }, &[&[1], T, L]),
+            (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[2, 2], T]),
+        ],
+    );
+}
+
+fn lelann() {
+    use lelann::{Message as M, Number};
+    let number = |capacity| M::Number(Number { round: 5, owner: NodeId(301), capacity, hops: 3 });
+    pin(
+        21,
+        &[
+            (number(Some(Capacity::new(1_000))), &[&[0, 5, 0xAD, 2, 1, 0xE8, 7, 3]]),
+            (number(None), &[&[0, 5, 0xAD, 2, 0, 3]]),
+            (M::Leadership(LeaderMessage::RaiseTerm { term: TERM }), &[&[1, 2], T]),
+        ],
+    );
+}
+
+#[test]
+fn every_message_that_goes_round_a_ring_fits_a_reliable_message() {
+    let (term, leader, members) = (TERM_MAX, longest_candidate(), NodeSet::first(64));
+    let runner_up = Some(leader);
+    let list = ring::List { term, members, best: runner_up, runner_up };
+    let number = lelann::Number { round: u32::MAX, owner: leader.id, capacity: Some(leader.capacity), hops: u8::MAX };
+    let lengths = [
+        length(&ring::Message::Election(list)),
+        length(&ring::Message::Coordinator(ring::Outcome { term, leader, runner_up, members })),
+        length(&chang_roberts::Message::Election { round: u32::MAX, candidate: runner_up }),
+        length(&chang_roberts::Message::Elected { term, leader }),
+        length(&lelann::Message::Number(number)),
+    ];
+    check_lengths(&lengths, &[37, 36, 14, 18, 15]);
+}
+
+#[test]
+fn every_message_of_the_lease_is_pinned() {
+    use lease::Message as M;
+    let (term, view) = (TERM, NodeSet::first(9));
+    pin(
+        28,
+        &[
+            (M::Ask { term, round: 7, view, view_number: 2 }, &[&[0], T, &[7, 0xFF, 3, 2]]),
+            (M::Grant { term, round: 7 }, &[&[1], T, &[7]]),
+            (M::Release { term }, &[&[2], T]),
+        ],
+    );
+}
+
+#[test]
+fn heartbeat_hello_and_ack_are_pinned() {
+    fn encoded(value: &impl serde::Serialize) -> std::vec::Vec<u8> {
+        postcard::to_vec::<_, 32>(value).unwrap().to_vec()
+    }
+    let advertised = AdvertisedCapacity::of(Some(leader()));
+    let relayed = Vec::from_slice(&[(2, advertised), (0, AdvertisedCapacity::UNFIT)]).unwrap();
+    let heartbeat = Heartbeat { advertised, counts: Vec::from_slice(&[1, 0, 200]).unwrap(), relayed };
+    assert_eq!(encoded(&heartbeat), [0xEA, 7, 3, 1, 0, 200, 2, 2, 0xEA, 7, 0, 1]);
+    let hello = Hello { complete: true, unconfirmed: 1, listed: Vec::from_slice(&[NodeId(1), NodeId(300)]).unwrap() };
+    assert_eq!(encoded(&hello), [1, 1, 2, 1, 0xAC, 2]);
+    let ack = Ack { origin: NodeId(300), incarnation: 2, seq: 3, attempt: 1, by: NodeId(4), hop_limit: 8 };
+    assert_eq!(encoded(&ack), [0xAC, 2, 2, 3, 1, 4, 8]);
+}
+
+#[test]
+fn every_message_of_the_services_is_pinned() {
+    pin(48, &[(Give { amount: 300, total: 7 }, &[X, &[7]])]);
+    pin(49, &[(Work { job: 1, units: 300 }, &[&[1], X])]);
+    snapshot();
+    termination();
+    clock_sync();
+}
+
+fn snapshot() {
+    use snapshot::{Id, Message as M};
+    let (incarnation, number) = (2, 7);
+    let id = Id { initiator: NodeId(300), incarnation, number };
+    let bytes = ChannelMessage::from_slice(&[9, 8]).unwrap();
+    let state = Fragment::State { last: true, bytes: bytes.clone() };
+    let message = Fragment::Message { from: NodeId(300), bytes };
+    pin(
+        52,
+        &[
+            (M::Marker { id, members: NodeSet::first(9) }, &[&[0], X, &[2, 7, 0xFF, 3]]),
+            (M::Fragment { incarnation, number, fragment: state }, &[&[1, 2, 7, 0, 1, 2, 9, 8]]),
+            (M::Fragment { incarnation, number, fragment: message }, &[&[1, 2, 7, 1], X, &[2, 9, 8]]),
+            (M::Done { incarnation, number, fragments: 3 }, &[&[2, 2, 7, 3]]),
+            (M::Abort { id, reason: AbortReason::ViewChanged }, &[&[3], X, &[2, 7, 2]]),
+        ],
+    );
+}
+
+fn termination() {
+    use dijkstra_scholten::Message as D;
+    use wave::Message as M;
+    let id = wave::Id { initiator: NodeId(300), incarnation: 2, number: 7 };
+    let sums = wave::Sums { covered: NodeSet::first(9), sent: 1, received: 128, job: 4 };
+    pin(
+        56,
+        &[
+            (M::Query { id, queried: NodeSet::first(2) }, &[&[0], X, &[2, 7, 3]]),
+            (M::Done { id, sums }, &[&[1], X, &[2, 7, 0xFF, 3, 1, 0x80, 1, 4]]),
+            (M::Continue { id }, &[&[2], X, &[2, 7]]),
+            (M::Terminate { id, job: 4, waves: 3 }, &[&[3], X, &[2, 7, 4, 3]]),
+            (M::Resync { incarnation: 2, sent: 300 }, &[&[4, 2], X]),
+        ],
+    );
+    pin(
+        57,
+        &[
+            (D::Signal { incarnation: 2, count: 300 }, &[&[0, 2], X]),
+            (D::Terminate { job: 4, incarnation: 2, number: 7 }, &[&[1, 4, 2, 7]]),
+            (D::Broken, &[&[2]]),
+            (D::Announce { incarnation: 2, lost: true }, &[&[3, 2, 1]]),
+        ],
+    );
+}
+
+fn clock_sync() {
+    use clock_sync::Message as M;
+    let (term, round, held) = (TERM, 7, Duration::from_micros(300));
+    let entries = Vec::from_slice(&[(3, -1), (4, 64)]).unwrap();
+    let answer = M::Answer { term, round, reliable: false, reading: 128, held, is_set: true };
+    pin(
+        60,
+        &[
+            (M::Poll { term, round, reliable: false }, &[&[0], T, &[7, 0]]),
+            (answer, &[&[1], T, &[7, 0, 0x80, 1], X, &[1]]),
+            (M::Adjust { term, round, reliable: true, entries }, &[&[2], T, &[7, 1, 2, 3, 1, 4, 0x80, 1]]),
+        ],
+    );
+}
+
+#[test]
+fn every_message_of_the_services_fits_a_reliable_message() {
+    let (max, id, all, term) = (u32::MAX, NodeId(u32::MAX), NodeSet::first(64), TERM_MAX);
+    let snapshot = snapshot::Id { initiator: id, incarnation: max, number: max };
+    let wave = wave::Id { initiator: id, incarnation: max, number: max };
+    let bytes = ChannelMessage::from_slice(&[255; CHANNEL_MESSAGE_MAX]).unwrap();
+    let fragment = Fragment::Message { from: id, bytes };
+    let sums = wave::Sums { covered: all, sent: u64::MAX, received: u64::MAX, job: max };
+    let (held, reading) = (Duration::from_micros(max), u64::MAX);
+    let adjust = |reliable, entries: &[(u8, i64)]| {
+        let entries = Vec::from_slice(entries).unwrap();
+        clock_sync::Message::Adjust { term, round: max, reliable, entries }
+    };
+    let entry = (u8::MAX, i64::MIN);
+    let lengths = [
+        length(&Give { amount: max, total: max }),
+        length(&Work { job: max, units: max }),
+        length(&snapshot::Message::Marker { id: snapshot, members: all }),
+        length(&snapshot::Message::Fragment { incarnation: max, number: max, fragment }),
+        length(&snapshot::Message::Abort { id: snapshot, reason: AbortReason::Incomplete }),
+        length(&wave::Message::Query { id: wave, queried: all }),
+        length(&wave::Message::Done { id: wave, sums }),
+        length(&clock_sync::Message::Answer { term, round: max, reliable: true, reading, held, is_set: true }),
+        length(&adjust(true, &[entry; 3])),
+    ];
+    check_lengths(&lengths, &[10, 10, 26, 50, 17, 26, 51, 33, 51]);
+    let some = Destination::Neighbours(Vec::from_slice(&[id; clock_sync::ENTRIES_MAX]).unwrap());
+    assert!(longest_frame(some, &adjust(false, &[entry; clock_sync::ENTRIES_MAX])).is_some(), "it fits a frame");
+}
+
+fn frame(kind: Kind, destination: Destination, body: &[u8]) -> std::vec::Vec<u8> {
+    let packet = Packet { kind, sender: NodeId(300), incarnation: 2, seq: 7, destination, body };
+    let mut buffer = [0; FRAME_MAX];
+    let len = wire::seal(&KEY, &packet, &mut buffer).unwrap();
+    assert_eq!(wire::open(&KEY, &buffer[..len]).as_ref(), Ok(&packet));
+    buffer[..len].to_vec()
+}
+
+#[test]
+fn the_frame_around_a_message_is_pinned() {
+    let broadcast = frame(Kind::HELLO, Destination::Broadcast, &[0xAA]);
+    assert_eq!(broadcast[..8], [1, 0, 0xAC, 0x02, 2, 7, 0, 0xAA]);
+    assert_eq!(broadcast.len(), 12);
+    let neighbour = frame(Kind::new(16), Destination::Neighbours(Vec::from_array([NodeId(9)])), &[]);
+    assert_eq!(neighbour[..8], [1, 16, 0xAC, 0x02, 2, 7, 1, 1]);
+    let header = ReliableHeader {
+        origin: None,
+        seq: 3,
+        attempt: 1,
+        hop_limit: 4,
+        sent_at: LamportTime(6),
+        recipients: Recipients::Members(NodeSet::slot(0).with(NodeSet::slot(2))),
+    };
+    let reliable = frame(Kind::new(18), Destination::Reliable(header), &[]);
+    assert_eq!(reliable[..14], [1, 18, 0xAC, 0x02, 2, 7, 2, 0, 3, 1, 4, 6, 1, 5]);
+}
+
+#[test]
+fn the_tag_of_a_frame_is_pinned() {
+    let frame = frame(Kind::HELLO, Destination::Broadcast, &[0]);
+    // Computed by another implementation of SipHash-2-4, over 01 00 ac 02 02 07 00 00.
+    assert_eq!(frame[frame.len() - 4..], [0xE8, 0x56, 0xE2, 0xA3]);
+}
+
+/// The length of a frame in which every number is as long as it can be; `None` where it is too long.
+fn longest_frame<M: Payload>(destination: Destination, message: &M) -> Option<usize> {
+    let (mut body, max) = ([0; FRAME_MAX], u32::MAX);
+    let len = message.encode(&mut body).unwrap();
+    let (kind, sender, body) = (message.kind(), NodeId(max), &body[..len]);
+    wire::seal(&KEY, &Packet { kind, sender, incarnation: max, seq: max, destination, body }, &mut [0; FRAME_MAX])
+}
+
+#[test]
+fn no_message_of_the_wireless_election_takes_more_than_80_bytes() {
+    use wireless::Message as M;
+    let (term, index, leader, parent) = (TERM_MAX, TERM_MAX, longest_candidate(), NodeId(u32::MAX));
+    let runner_up = Some(leader);
+    let header = ReliableHeader {
+        origin: None,
+        seq: u32::MAX,
+        attempt: u8::MAX,
+        hop_limit: 1,
+        sent_at: LamportTime(u64::MAX),
+        recipients: Recipients::Node(parent),
+    };
+    let some = Destination::Neighbours(Vec::from_array([parent; wire::NEIGHBOURS_MAX]));
+    let longest = [
+        (Destination::Broadcast, M::Heartbeat { term, leader, count: u32::MAX, age: u8::MAX }),
+        (Destination::Broadcast, M::Election { index, parent }),
+        (some.clone(), M::Probe { index, parent }),
+        (Destination::Broadcast, M::Elected { term, leader, runner_up, age: u8::MAX }),
+        (some, M::RaiseTerm { term }),
+        (Destination::Reliable(header), M::Report { index, best: runner_up, runner_up }),
+    ];
+    for (destination, message) in longest {
+        assert!(longest_frame(destination, &message).is_some_and(|len| len <= 80), "{message:?}");
+    }
+}
+
+#[test]
+fn a_leaders_heartbeat_takes_no_more_than_24_bytes() {
+    // Ids below 2^14, fewer than 128 boots, fewer than 2^14 terms, frames and heartbeats: four and a half hours of
+    // heartbeats every second. The longest possible one is still well below the limit of a message.
+    let id = NodeId(0x3FFF);
+    let term = Term { number: 0x3FFF, by: id };
+    let leader = Candidate { capacity: Capacity::MAX, id };
+    let heartbeat = wireless::Message::Heartbeat { term, leader, count: 0x3FFF, age: u8::MAX };
+    let mut body = [0; FRAME_MAX];
+    let len = heartbeat.encode(&mut body).unwrap();
+    let (kind, destination, body) = (heartbeat.kind(), Destination::Broadcast, &body[..len]);
+    let packet = Packet { kind, sender: id, incarnation: 127, seq: 0x3FFF, destination, body };
+    let len = wire::seal(&KEY, &packet, &mut [0; FRAME_MAX]).unwrap();
+    assert!(len <= 24, "{len}");
+}

@@ -1,0 +1,14 @@
+//! Laws of every algorithm over random histories, the wire format byte by byte, arbitrary bytes, and sizes.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod elections;
+mod golden;
+mod golden_locks;
+mod histories;
+mod hostile;
+mod hostile_services;
+mod locks;
+mod services;
+mod size;

@@ -1,0 +1,77 @@
+//! The RAM of a node on a board.
+
+use protocol::election::{Ring, Wireless};
+use protocol::mutex::NoMutex;
+use protocol::node::Node;
+use protocol::peers::table::PeerTable;
+use protocol::registry::{AnyElection, AnyMutex};
+use protocol::service::NoService;
+use protocol::service::clock_sync::ClockSync;
+use protocol::service::demo::{Diffusing, Tokens};
+use protocol::service::observed_app::ObservedApp;
+use protocol::service::snapshot::Snapshot;
+use protocol::service::termination::{DijkstraScholten, Wave};
+use std::mem::size_of;
+
+#[test]
+fn a_node_with_32_neighbours_takes_at_most_4_kib() {
+    println!("neighbours {}", size_of::<PeerTable<32>>());
+    for (name, bytes) in [
+        ("wireless", size_of::<Node<Wireless, NoMutex, 32>>()),
+        ("ring", size_of::<Node<Ring, NoMutex, 32>>()),
+        ("any", size_of::<Node<AnyElection, NoMutex, 32>>()),
+    ] {
+        println!("node with the election {name} {bytes}");
+        assert!(bytes <= 4096, "{name}: {bytes}");
+    }
+}
+
+#[test]
+fn an_election_takes_no_room_per_neighbour() {
+    for (name, &bytes) in AnyElection::NAMES.iter().zip(AnyElection::SIZES) {
+        println!("{name} {bytes}");
+        assert!(bytes <= 300, "{name}: {bytes}");
+    }
+}
+
+#[test]
+fn a_lock_of_16_members_and_4_locks_takes_at_most_4_kib_and_the_six_of_the_textbooks_together_16() {
+    let locks: Vec<_> = AnyMutex::NAMES.iter().zip(AnyMutex::SIZES).collect();
+    println!("{locks:?}, any {}", size_of::<AnyMutex>());
+    let textbooks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "voting"];
+    let sizes = locks.iter().filter(|(name, _)| textbooks.contains(name)).map(|(_, bytes)| **bytes);
+    assert_eq!(sizes.clone().count(), 6);
+    assert!(sizes.sum::<usize>() <= 16 * 1024);
+    assert!(size_of::<AnyMutex>() <= 4096, "no lock takes more than a node without one");
+}
+
+/// The parts of a service in a group of at most `N`.
+fn parts<const N: usize>() -> [(&'static str, usize); 8] {
+    [
+        ("tokens", size_of::<Tokens<N>>()),
+        ("diffusing", size_of::<Diffusing>()),
+        ("snapshot", size_of::<Snapshot>()),
+        ("wave", size_of::<Wave<N>>()),
+        ("dijkstra-scholten", size_of::<DijkstraScholten<N>>()),
+        ("clock-sync", size_of::<ClockSync<N>>()),
+        ("tokens observed by waves", size_of::<ObservedApp<Tokens<N>, Wave<N>, N>>()),
+        ("a job observed by its tree", size_of::<ObservedApp<Diffusing, DijkstraScholten<N>, N>>()),
+    ]
+}
+
+#[test]
+fn no_part_of_a_service_takes_more_than_it_may_and_no_service_takes_nothing() {
+    type Bank = ObservedApp<Tokens<16>, Wave<16>, 16>;
+    let bounds_16 = [256, 64, 1_600, 1_152, 256, 448, 4_096, 3_072];
+    let bounds_64 = [832, 64, 1_600, 1_728, 640, 832, 5_632, 3_840];
+    for (members, parts, bounds) in [(16, parts::<16>(), bounds_16), (64, parts::<64>(), bounds_64)] {
+        println!("of {members} members: {parts:?}");
+        for ((name, bytes), bound) in parts.into_iter().zip(bounds) {
+            assert!(bytes <= bound, "{name} of {members} members takes {bytes} bytes, more than {bound}");
+        }
+    }
+    let (with, without) = (size_of::<Node<Ring, NoMutex, 16, Bank>>(), size_of::<Node<Ring, NoMutex, 16>>());
+    println!("a node with tokens observed by waves {with}, without {without}");
+    assert!(with <= 8_192, "a board with 16 KiB of RAM has room for it: {with}");
+    assert_eq!(size_of::<NoService>(), 0);
+}
