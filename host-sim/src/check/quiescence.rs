@@ -14,7 +14,7 @@ pub struct Quiescence {
     suspected: BTreeSet<(u32, u32)>,
     /// Start of the present quiescence.
     quiet_since: Option<Micros>,
-    /// Waves begun since then without a suspicion, by initiator.
+    /// Waves begun since then, by initiator.
     waves: BTreeMap<u32, u64>,
 }
 
@@ -31,14 +31,14 @@ impl Default for Quiescence {
 }
 
 impl Quiescence {
-    /// Returns since when all nodes are idle and no message is in flight; `None` while that is not so.
+    /// Returns since when all nodes are idle, no message is in flight and no member is suspected; `None` while that is not
+    /// so.
     #[must_use]
     pub fn quiet_since(&self) -> Option<Micros> {
         self.quiet_since
     }
 
-    /// Returns how many waves a node has begun since then while no member is suspected: no earlier wave can find the
-    /// end.
+    /// Returns how many waves a node has begun since then: no earlier wave can find the end.
     #[must_use]
     pub fn waves(&self, node: u32) -> u64 {
         self.waves.get(&node).copied().unwrap_or(0)
@@ -83,9 +83,9 @@ impl Observer for Quiescence {
             }
             _ => return, // no application event
         }
-        let is_quiet = self.busy.is_empty() && self.in_flight.is_empty();
+        let is_quiet = self.busy.is_empty() && self.in_flight.is_empty() && self.suspected.is_empty();
         self.quiet_since = is_quiet.then(|| self.quiet_since.unwrap_or(event.at));
-        if !is_quiet || !self.suspected.is_empty() {
+        if !is_quiet {
             self.waves.clear();
         }
     }
@@ -127,10 +127,10 @@ mod tests {
             busy("node 1 works"),
             (None, Some(7), 0),
             busy("a message from node 0 to node 1 is in flight"),
-            (None, Some(9), 0),
-            (None, Some(9), 0),
-            (None, Some(9), 0),
-            (None, Some(9), 1),
+            (None, None, 0),
+            (None, None, 0),
+            (None, Some(11), 0),
+            (None, Some(11), 1),
         ];
         assert_eq!(seen, expected);
     }

@@ -19,6 +19,7 @@ use crate::broken_locks::{BrokenLock, Fault};
 use crate::explorer::{self, Figures, Violation};
 use crate::lock_model::{Bounds, LockModel, Network, TWO};
 use crate::lock_node::Explored;
+use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, SuzukiKasami, TokenRing, Voting};
 
 /// Explores a lock; the figures, and in how many states it was held.
 fn explore<L: Explored>(name: &str, bounds: Bounds, lock: impl Fn(usize) -> L) -> Result<(Figures, usize), Violation> {
@@ -107,30 +108,71 @@ const fn slow(bounds: Bounds) -> Bounds {
     Bounds { slow: true, hours: if bounds.hours > 0 { bounds.hours } else { 1 }, calm: true, ..bounds }
 }
 
-/// The searches of a lock: those that are complete, and those that are cut at a Lamport time.
-fn searches(name: &str) -> (Vec<Bounds>, Vec<Bounds>) {
-    let once = Bounds { rounds: 1, ..TWO };
-    let until = |time_max, bounds| slow(Bounds { time_max, ..bounds });
-    match name {
-        "central" => (vec![TWO, ALL, RENEWING, TRYING, SUSPECTING, CRASHING, CHANGING], vec![]),
+/// The searches of a lock: those that are complete, and those that are cut at a Lamport time. A lock without an
+/// implementation does not compile.
+trait Searches: Explored + Default {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>);
+}
+
+/// Everybody asks once.
+const ONCE: Bounds = Bounds { rounds: 1, ..TWO };
+
+const fn until(time_max: u64, bounds: Bounds) -> Bounds {
+    slow(Bounds { time_max, ..bounds })
+}
+
+impl Searches for Central {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>) {
+        (vec![TWO, ALL, RENEWING, TRYING, SUSPECTING, CRASHING, CHANGING], vec![])
+    }
+}
+
+impl Searches for TokenRing {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>) {
         // While a node suspects the leader, where the token rests, the token goes round: not for ever here.
-        "token-ring" => {
-            (vec![TWO, ALL, RENEWING, TRYING, CHANGING, DUPLICATING, slow(CRASHING)], vec![until(14, SUSPECTING)])
-        }
-        "lamport" => (vec![TWO, RENEWING, TRYING, SUSPECTING, CRASHING], vec![]),
-        "ricart-agrawala" => (vec![TWO, ALL, RENEWING, TRYING, SUSPECTING, CRASHING, DUPLICATING], vec![]),
-        "maekawa" => {
-            let duplicating = Bounds { rounds: 1, ..DUPLICATING };
-            (vec![TWO, RENEWING, TRYING, SUSPECTING, CRASHING, duplicating].into_iter().map(slow).collect(), vec![])
-        }
-        "voting" => {
-            let trying = Bounds { triers: &[0], ..once };
-            let renewing = Bounds { cancels: 1, renewals: 1, askers: &[0], ..once };
-            (vec![once, trying, renewing, SUSPECTING, CRASHING].into_iter().map(slow).collect(), vec![])
-        }
+        (vec![TWO, ALL, RENEWING, TRYING, CHANGING, DUPLICATING, slow(CRASHING)], vec![until(14, SUSPECTING)])
+    }
+}
+
+impl Searches for Lamport {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>) {
+        (vec![TWO, RENEWING, TRYING, SUSPECTING, CRASHING], vec![])
+    }
+}
+
+impl Searches for RicartAgrawala {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>) {
+        (vec![TWO, ALL, RENEWING, TRYING, SUSPECTING, CRASHING, DUPLICATING], vec![])
+    }
+}
+
+impl Searches for Maekawa {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>) {
+        let duplicating = Bounds { rounds: 1, ..DUPLICATING };
+        (vec![TWO, RENEWING, TRYING, SUSPECTING, CRASHING, duplicating].into_iter().map(slow).collect(), vec![])
+    }
+}
+
+impl Searches for Voting {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>) {
+        let trying = Bounds { triers: &[0], ..ONCE };
+        let renewing = Bounds { cancels: 1, renewals: 1, askers: &[0], ..ONCE };
+        (vec![ONCE, trying, renewing, SUSPECTING, CRASHING].into_iter().map(slow).collect(), vec![])
+    }
+}
+
+impl Searches for Raymond {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>) {
         // A node that waits for one that is gone asks again and again: not for ever here.
-        "raymond" => (vec![TWO, ALL, RENEWING, TRYING], vec![until(9, SUSPECTING), until(9, CRASHING)]),
-        name => panic!("no searches for {name}"),
+        (vec![TWO, ALL, RENEWING, TRYING], vec![until(9, SUSPECTING), until(9, CRASHING)])
+    }
+}
+
+impl Searches for SuzukiKasami {
+    fn searches() -> (Vec<Bounds>, Vec<Bounds>) {
+        // With two askers a change of leader has 9,173,990 states, all of them safe: too many for every run.
+        let changing = Bounds { askers: &[0], ..CHANGING };
+        (vec![TWO, ALL, RENEWING, TRYING, changing, DUPLICATING], vec![until(9, SUSPECTING), until(9, CRASHING)])
     }
 }
 
@@ -138,17 +180,19 @@ macro_rules! searches_of_every_lock {
     ($($name:ident in $module:ident = $number:literal: $word:literal, $about:literal;)+) => {$(
         #[test]
         fn $module() {
-            let (complete, cut) = super::searches($word);
+            let (complete, cut) = super::$name::searches();
             for bounds in complete {
-                assert_eq!(super::prove($word, bounds, |_| protocol::mutex::$name::default()).cut, 0);
+                assert_eq!(super::prove($word, bounds, |_| super::$name::default()).cut, 0);
             }
             for bounds in cut {
-                super::prove($word, bounds, |_| protocol::mutex::$name::default());
+                super::prove($word, bounds, |_| super::$name::default());
             }
         }
     )+};
 }
 
 mod no_two_hold_the_lock_and_no_node_starves {
+    use super::Searches;
+
     protocol::for_each_mutex! { searches_of_every_lock }
 }
