@@ -8,7 +8,7 @@
 //! so the receiver keeps one sequence number per origin. A control message is worth a round trip.
 //!
 //! # Limits
-//! [`QUEUE_MAX`] own messages are queued, [`RELAYS_MAX`] of other nodes. An unreliable message that finds no room, or
+//! `QUEUE_MAX` own messages are queued, `RELAYS_MAX` of other nodes. An unreliable message that finds no room, or
 //! whose room a reliable one needs, is dropped. So that replies find room, the link accepts no reliable message while
 //! there is room for fewer than [`REPLIES_MAX`] of its own: it does not acknowledge, and the origin retransmits. Nodes
 //! that all wait for each other's acknowledgements like this would deadlock; so a link whose messages stay unacknowledged
@@ -17,7 +17,7 @@
 //! of the new message. Only a reliable message to a neighbour that finds no room stops the node: nothing reports
 //! unreachable neighbours to the stages.
 //!
-//! A message is abandoned after some retries, or when its recipient is suspected ([`Link::abandon`]): messages to a
+//! A message is abandoned after some retries, or when its recipient is suspected (`Link::abandon`): messages to a
 //! crashed node must not fill the queue. The stages learn who is unreachable, not which message was lost.
 
 use crate::algorithm::Scope;
@@ -36,14 +36,12 @@ mod receive;
 mod relay;
 mod send;
 
-pub use relay::RELAYS_MAX;
-
 /// How many own messages are queued.
-pub const QUEUE_MAX: usize = 10;
+pub(crate) const QUEUE_MAX: usize = 10;
 /// How many reliable messages a node may send in reply to one.
 pub const REPLIES_MAX: usize = 4;
 /// How many own reliable messages may be unacknowledged where one more is accepted.
-pub const UNACKED_MAX: usize = QUEUE_MAX - REPLIES_MAX;
+pub(crate) const UNACKED_MAX: usize = QUEUE_MAX - REPLIES_MAX;
 const _: () = assert!(UNACKED_MAX > 0, "a node that waits for no acknowledgement must accept messages");
 /// How many acknowledgements are queued.
 const ACKS_MAX: usize = 4;
@@ -72,7 +70,7 @@ pub struct Ack {
 
 /// What the link knows of the node it serves.
 #[derive(Clone, Copy)]
-pub struct LinkContext<'a> {
+pub(crate) struct LinkContext<'a> {
     /// This node.
     pub me: NodeId,
     /// This boot.
@@ -112,11 +110,11 @@ impl LinkContext<'_> {
 
 /// The queue was full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub(crate) struct Full;
 
 /// Where a message goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Outgoing {
+pub(crate) struct Outgoing {
     /// The roster that `to` is a set of.
     pub scope: Scope,
     /// The recipients.
@@ -127,7 +125,7 @@ pub struct Outgoing {
 
 /// The link of one node with room for `N` peers.
 #[derive(Clone, Debug)]
-pub struct Link<P, const N: usize> {
+pub(crate) struct Link<P, const N: usize> {
     queue: Vec<Pending<P>, QUEUE_MAX, u8>,
     relays: Relays,
     acks: Vec<Ack, ACKS_MAX, u8>,
@@ -142,7 +140,7 @@ pub struct Link<P, const N: usize> {
 impl<P: Payload, const N: usize> Link<P, N> {
     /// A link on which nothing was ever sent.
     #[must_use]
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             queue: Vec::new(),
             relays: Relays::new(),
@@ -155,29 +153,29 @@ impl<P: Payload, const N: usize> Link<P, N> {
 
     /// Returns whether there is room for the replies to one more reliable message.
     #[must_use]
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.unacked() <= UNACKED_MAX || self.queue.iter().any(|pending| pending.retries() >= STALLED_RETRIES)
     }
 
     /// How many own reliable messages wait for acknowledgements.
     #[must_use]
-    pub fn unacked(&self) -> usize {
+    pub(crate) fn unacked(&self) -> usize {
         self.queue.iter().filter(|pending| pending.reliable.is_some()).count()
     }
 
     /// Returns whether members became unreachable since [`Link::take_unreachable`].
     #[must_use]
-    pub const fn has_unreachable(&self) -> bool {
+    pub(crate) const fn has_unreachable(&self) -> bool {
         !self.unreachable.is_empty()
     }
 
     /// The members that became unreachable since the last call.
-    pub fn take_unreachable(&mut self) -> NodeSet {
+    pub(crate) fn take_unreachable(&mut self) -> NodeSet {
         core::mem::take(&mut self.unreachable)
     }
 
     /// Abandons what is queued for these nodes of `scope`.
-    pub fn abandon(&mut self, scope: Scope, set: NodeSet) {
+    pub(crate) fn abandon(&mut self, scope: Scope, set: NodeSet) {
         for pending in &mut self.queue {
             if pending.scope == scope {
                 pending.acknowledged(set);
@@ -193,7 +191,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
 
     /// When to poll again.
     #[must_use]
-    pub fn deadline(&self) -> Option<Instant> {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
         let own = self.queue.iter().filter(|pending| pending.is_timed()).map(|pending| pending.due).min();
         earliest(own, self.relays.deadline())
     }

@@ -12,7 +12,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
     ///
     /// # Errors
     /// [`DropReason::NotForMe`] where this node is none of the recipients.
-    pub fn relay(
+    pub(crate) fn relay(
         &mut self,
         cx: &LinkContext<'_>,
         packet: &Packet<'_>,
@@ -38,7 +38,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
     ///
     /// # Errors
     /// [`DropReason::EarlierBoot`] or [`DropReason::NoRoom`]: it is not acknowledged, and the origin may retransmit.
-    pub fn accept(
+    pub(crate) fn accept(
         &mut self,
         peers: &mut PeerTable<N>,
         origin: Origin,
@@ -61,7 +61,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
     }
 
     /// Queues the acknowledgement of a message that was delivered, now or before.
-    pub fn acknowledge(&mut self, cx: &LinkContext<'_>, origin: Origin, header: ReliableHeader) {
+    pub(crate) fn acknowledge(&mut self, cx: &LinkContext<'_>, origin: Origin, header: ReliableHeader) {
         let hop_limit = match header.recipients {
             Recipients::Node(_) => 1, // from a neighbour
             Recipients::Members(_) => cx.hops,
@@ -72,7 +72,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
     }
 
     /// Takes in an acknowledgement, or relays that of another node's message.
-    pub fn on_ack(&mut self, cx: &LinkContext<'_>, ack: Ack) {
+    pub(crate) fn on_ack(&mut self, cx: &LinkContext<'_>, ack: Ack) {
         if ack.origin != cx.me {
             self.relay_ack(cx, ack);
             return;
@@ -105,12 +105,12 @@ impl<P: Payload, const N: usize> Link<P, N> {
     }
 
     /// The next acknowledgement to send.
-    pub fn poll_ack(&mut self) -> Option<Ack> {
+    pub(crate) fn poll_ack(&mut self) -> Option<Ack> {
         self.acks.pop()
     }
 
     /// The next frame of another node that is due to be relayed.
-    pub fn poll_relay(&mut self, cx: &LinkContext<'_>) -> Option<(Kind, Destination, Vec<u8, RELIABLE_MAX>)> {
+    pub(crate) fn poll_relay(&mut self, cx: &LinkContext<'_>) -> Option<(Kind, Destination, Vec<u8, RELIABLE_MAX>)> {
         let Relay { kind, destination, body, .. } = self.relays.poll(cx)?;
         Some((kind, destination, body))
     }

@@ -13,7 +13,7 @@ use crate::wire::{Destination, Kind, Origin, Recipients};
 use heapless::Vec;
 
 /// How many frames of other nodes wait to be relayed or overheard.
-pub const RELAYS_MAX: usize = 3;
+pub(crate) const RELAYS_MAX: usize = 3;
 /// How many relayed frames are remembered, so that none is relayed twice.
 const SEEN_MAX: usize = 16;
 

@@ -14,7 +14,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
     ///
     /// # Errors
     /// [`Full`] where there is no room for it.
-    pub fn submit(&mut self, cx: &LinkContext<'_>, message: P, outgoing: Outgoing) -> Result<(), Full> {
+    pub(crate) fn submit(&mut self, cx: &LinkContext<'_>, message: P, outgoing: Outgoing) -> Result<(), Full> {
         let Outgoing { scope, to, sent_at } = outgoing;
         let delivery = message.delivery();
         let Moment { now, random, timing } = cx.moment;
@@ -67,7 +67,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
     }
 
     /// The next own message that is due, and its destination.
-    pub fn poll_message(&mut self, cx: &LinkContext<'_>, bidirectional: NodeSet) -> Option<(Destination, P)> {
+    pub(crate) fn poll_message(&mut self, cx: &LinkContext<'_>, bidirectional: NodeSet) -> Option<(Destination, P)> {
         for pending in &mut self.queue {
             self.unreachable = self.unreachable.with(pending.end_round(cx.moment.now));
         }

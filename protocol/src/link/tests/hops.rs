@@ -1,5 +1,6 @@
 //! Messages and acknowledgements over several hops.
 
+use super::relay::RELAYS_MAX;
 use super::*;
 use crate::wire::Origin;
 use std::vec;
@@ -124,11 +125,11 @@ fn a_relay_that_found_no_room_is_made_at_the_next_attempt() {
         let _ = relay.on_frame(Instant::ZERO, message);
     }
     assert_eq!(relay.poll(Instant::ZERO).len(), RELAYS_MAX);
-    let _ = relay.on_frame(Instant::ZERO, &messages[RELAYS_MAX]); // takes the room of one that was message
+    let _ = relay.on_frame(Instant::ZERO, &messages[RELAYS_MAX]); // takes the room of one that was sent
     assert_eq!(only(relay.poll(Instant::ZERO)).header().origin.unwrap().id, NodeId(9));
 }
 
-/// Hands frames relay boards in a line, each in its own good time: lost, repeated, late.
+/// Exchanges frames between boards in a line; each frame is lost, duplicated or delayed by chance.
 fn storm(seed: u64) {
     let mut rng = crate::base::rng::Rng::new(seed);
     let mut boards: Vec<_> = (1..=NODES).map(Board::new).collect();
