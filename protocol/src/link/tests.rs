@@ -63,7 +63,7 @@ impl Payload for Test {
     }
 }
 
-/// A frame relay two boards.
+/// A frame between two boards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Frame {
     kind: Kind,
