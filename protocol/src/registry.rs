@@ -162,7 +162,7 @@ mod tests {
                 assert!(!known(&std::format!("{name}:{key}=nonsense")), "{name}:{key}");
             }
         }
-        let lowest = election::ring::Options { winner: election::ring::Winner::Lowest, ..Default::default() };
+        let lowest = election::ring::Options { winner: election::Winner::Lowest, ..Default::default() };
         assert_eq!(AnyElection::by_name("ring:winner=lowest"), Some(AnyElection::Ring(election::Ring::new(lowest))));
     }
 

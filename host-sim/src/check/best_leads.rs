@@ -1,4 +1,4 @@
-//! Settled: no node of a component outranks its leader.
+//! Settled: no node of a component outranks its leader; where the lowest is to win, none ranks below it.
 //!
 //! Four cases allow the leader the incumbent's margin: it has led since before the last disturbance; capacities are
 //! measured with noise (the margin is what keeps noise from changing leaders); the better node lost its records, and so
@@ -7,6 +7,7 @@
 
 use super::{Settled, SettledNode};
 use protocol::base::capacity::{Candidate, Capacity};
+use protocol::election::Winner;
 
 pub(super) const NAME: &str = "best-leads";
 
@@ -18,12 +19,18 @@ pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
             return Some(format!("node {} leads, and it cannot lead", leader.id));
         };
         let allowed = allowance(settled, leader, candidate);
-        let rivals =
-            component.iter().filter(|node| !node.yielded).filter_map(|node| Some((node.candidate?, node.blank)));
-        let best = rivals
-            .filter(|&(rival, blank)| rival > if blank { allowed.max(candidate.as_incumbent()) } else { allowed })
-            .map(|(rival, _)| rival)
-            .max()?;
+        let outranks = |rival: Candidate, blank: bool| match settled.winner {
+            Winner::Highest => rival > if blank { allowed.max(candidate.as_incumbent()) } else { allowed },
+            // An incumbent has no margin here; what noise, a quorum and lost records explain is allowed all the same.
+            Winner::Lowest if settled.noise > 0.0 || settled.quorum > 1 || blank => rival.as_incumbent() < candidate,
+            Winner::Lowest => rival < candidate,
+        };
+        let rivals = component.iter().filter(|node| !node.yielded).filter_map(|node| Some((node.candidate?, node.blank)));
+        let rivals = rivals.filter(|&(rival, blank)| outranks(rival, blank)).map(|(rival, _)| rival);
+        let best = match settled.winner {
+            Winner::Highest => rivals.max()?,
+            Winner::Lowest => rivals.min()?,
+        };
         let (better, worse) = (best.capacity.get(), candidate.capacity.get());
         Some(format!("node {} of capacity {worse} leads, node {} has {better}", leader.id, best.id.0))
     })
@@ -83,6 +90,15 @@ mod tests {
     fn a_better_node_that_yielded_or_that_noise_hides_need_not_lead() {
         assert_eq!(check(&lesser_leader(|settled| settled.nodes[3].yielded = true)).count(), 0);
         assert_eq!(check(&lesser_leader(|settled| settled.noise = 0.05)).count(), 0);
+    }
+
+    #[test]
+    fn where_the_lowest_wins_any_other_leader_is_reported() {
+        let lowest = |leader| Settled { winner: Winner::Lowest, ..agreeing(4, leader) };
+        assert_eq!(check(&lowest(0)).count(), 0);
+        let found: Vec<_> = check(&lowest(3)).collect();
+        assert_eq!(found, ["node 3 of capacity 103 leads, node 0 has 100"]);
+        assert_eq!(check(&Settled { quorum: 3, ..lowest(3) }).count(), 0, "within the margin of a quorum");
     }
 
     #[test]

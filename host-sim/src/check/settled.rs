@@ -2,6 +2,7 @@
 
 use crate::base::Micros;
 use crate::check::convergence::Convergence;
+use crate::scenario::Scenario;
 use crate::sim::node::SimNode;
 use crate::sim::topology::Link;
 use crate::sim::world::{PowerState, World};
@@ -9,6 +10,7 @@ use protocol::NodeId;
 use protocol::base::capacity::{Candidate, Capacity};
 use protocol::base::quorum::Mode;
 use protocol::base::term::Term;
+use protocol::election::Winner;
 use std::collections::BTreeMap;
 
 /// One node that is up.
@@ -64,6 +66,8 @@ pub struct Settled {
     pub noise: f64,
     /// How many nodes a leader needs, itself included.
     pub quorum: u32,
+    /// Which candidate must lead.
+    pub winner: Winner,
     /// The nodes, by ascending id.
     pub nodes: Vec<SettledNode>,
     /// The requests for locks that wait.
@@ -71,9 +75,9 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// Observes the present state of a world that must agree once nothing has disturbed it for `settle_time`.
+    /// Observes the present state of a scenario's world.
     #[must_use]
-    pub fn of<M: SimNode>(world: &World<M>, convergence: &Convergence, settle_time: Micros) -> Self {
+    pub fn of<M: SimNode>(world: &World<M>, convergence: &Convergence, scenario: &Scenario) -> Self {
         let (sure, any) = (world.components(Link::QUALITY_MAX), world.components(1));
         let up = (0..world.node_count()).filter_map(|id| {
             let view = world.view(id);
@@ -97,9 +101,10 @@ impl Settled {
         Self {
             at: world.now(),
             disturbed_at: world.disturbed_at(),
-            settle_time,
+            settle_time: scenario.settle_time,
             noise: world.plan().capacity.noise,
             quorum,
+            winner: scenario.winner(),
             nodes: up.collect(),
             waiters: waiters.collect(),
         }

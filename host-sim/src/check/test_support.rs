@@ -6,6 +6,7 @@ use protocol::NodeId;
 use protocol::base::capacity::{Candidate, Capacity};
 use protocol::base::lamport::LamportTime;
 use protocol::base::term::Term;
+use protocol::election::Winner;
 use protocol::mutex::Fence;
 use protocol::service::snapshot;
 
@@ -61,5 +62,14 @@ pub(super) fn agreeing(nodes: u32, leader: u32) -> Settled {
         region: 0,
     };
     let nodes = (0..nodes).map(node).collect();
-    Settled { at: 1, disturbed_at: 0, settle_time: 1, noise: 0.0, quorum: 1, nodes, waiters: Vec::new() }
+    Settled {
+        at: 1,
+        disturbed_at: 0,
+        settle_time: 1,
+        noise: 0.0,
+        quorum: 1,
+        winner: Winner::Highest,
+        nodes,
+        waiters: Vec::new(),
+    }
 }

@@ -89,11 +89,11 @@ pub fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut dyn Obse
         }
         world.run_until(stop, &mut observers);
         if stop >= world.disturbed_at() + scenario.settle_time && world.boots_pending() == 0 {
-            checkers.check_settled(&Settled::of(&world, &convergence, scenario.settle_time));
+            checkers.check_settled(&Settled::of(&world, &convergence, scenario));
         }
     }
     convergence.finish(world.now());
-    let settled = Settled::of(&world, &convergence, scenario.settle_time);
+    let settled = Settled::of(&world, &convergence, scenario);
     let mut samples = convergence.samples().to_vec();
     samples.push(("leader_changes", convergence.leader_changes()));
     samples.extend(workload.samples());

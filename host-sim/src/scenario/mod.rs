@@ -23,8 +23,10 @@ use crate::workload::apps::APP_GROUP_MAX;
 use crate::workload::locks::LOCK_GROUP_MAX;
 use protocol::Timing;
 use protocol::algorithm::{Algorithm, Scope};
-use protocol::base::ids::SLOTS_MAX;
+use protocol::base::ids::{NodeSet, SLOTS_MAX};
 use protocol::base::quorum::Mode;
+use protocol::election::{Election, Winner};
+use protocol::mutex::Mutex;
 use protocol::registry::{AnyDetection, AnyElection, AnyMutex};
 use std::ops::Range;
 use std::path::Path;
@@ -39,6 +41,18 @@ pub const MEMBERS_MAX: usize = SLOTS_MAX;
 #[must_use]
 pub(crate) fn needs_group(name: &str) -> bool {
     AnyElection::by_name(name).is_some_and(|election| election.scope() == Scope::Group)
+}
+
+/// Checks that the mutex `words` stand for works in a group of so many nodes.
+fn supports(words: &str, nodes: u32) -> Result<(), String> {
+    let mutex = AnyMutex::by_name(words);
+    let fits = |nodes: u32| mutex.as_ref().is_some_and(|mutex| mutex.supports(NodeSet::first(nodes as usize)));
+    if fits(nodes) {
+        return Ok(());
+    }
+    let sizes: Vec<_> =
+        (2..=LOCK_GROUP_MAX as u32).filter(|&nodes| fits(nodes)).map(|nodes| nodes.to_string()).collect();
+    Err(format!("the mutex \"{words}\" does not work in a group of {nodes}; it does in one of {}", sizes.join(", ")))
 }
 
 /// Everything about a run but its seed.
@@ -76,6 +90,12 @@ impl Scenario {
         world.mode == Mode::Quorum || world.locks.is_some() || world.app.is_some() || needs_group(&self.election)
     }
 
+    /// Returns which candidate the election lets win.
+    #[must_use]
+    pub fn winner(&self) -> Winner {
+        AnyElection::by_name(&self.election).map_or(Winner::Highest, |election| election.winner())
+    }
+
     /// Reads a scenario from a file; `[expect]` may choose among `lock_checkers`.
     ///
     /// # Errors
@@ -111,12 +131,13 @@ impl Scenario {
     /// Returns the same scenario with another mutex.
     ///
     /// # Errors
-    /// If there is no such mutex, or the scenario has no locks.
+    /// If there is no such mutex, it does not work in so large a group, or the scenario has no locks.
     pub fn with_mutex(mut self, name: &str) -> Result<Self, String> {
         check_words("mutex", name, AnyMutex::OPTIONS)?;
         let mutex = self.overridden("mutex", name);
         let missing = || format!("{}: there are no locks: the table [locks] is missing.", self.file);
         self.world.locks.as_mut().ok_or_else(missing)?.mutex = mutex;
+        supports(name, self.world.nodes)?;
         Ok(self)
     }
 

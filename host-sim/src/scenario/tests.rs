@@ -225,6 +225,10 @@ fn another_mutex_can_be_chosen_for_a_scenario_with_locks() {
     assert_eq!((other.overrides.as_str(), other.is_group()), (" --election ring --mutex central", true));
     let none = with("").unwrap().with_mutex("central").unwrap_err();
     assert_eq!(none, "test.toml: there are no locks: the table [locks] is missing.");
+    let words = "maekawa:sets=plane";
+    let sentence = "the mutex \"maekawa:sets=plane\" does not work in a group of 4; it does in one of 3, 7, 13";
+    assert_eq!(with("[locks]\n").unwrap().with_mutex(words).unwrap_err(), sentence);
+    assert_eq!(error_in(&format!("[locks]\nmutex = \"{words}\"\n")), format!("test.toml:2: {sentence}."));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::error::unknown_name;
 use super::raw::{RawCapacity, RawMedium, RawMobility, RawScenario, RawTiming, RawTopology};
 use super::values::{Between, Nodes, Positive, Seeds, Share, Time, Whole};
-use super::{Scenario, ScenarioError, app, expect, faults, locks};
+use super::{Scenario, ScenarioError, app, expect, faults, locks, supports};
 use crate::base::Micros;
 use crate::base::algorithm_words::check_words;
 use crate::base::rng::Probability;
@@ -176,6 +176,9 @@ pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str])
         };
         let text = format!("{subject} in a group, which has at most {members_max} members");
         return Err(reader.error(raw.nodes.span(), text));
+    }
+    if let Some(locks) = &scenario.world.locks {
+        supports(&locks.mutex, nodes).map_err(|text| reader.error(raw.nodes.span(), text))?;
     }
     Ok(scenario)
 }

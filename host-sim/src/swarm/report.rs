@@ -120,7 +120,7 @@ pub(super) fn report(
     options: &Options,
 ) -> Report {
     let plan = world.plan();
-    let settled = Settled::of(world, convergence, scenario.settle_time);
+    let settled = Settled::of(world, convergence, scenario);
     let nodes: Vec<NodeReport> = (0..world.node_count()).map(|node| node_report(world, fleet, node)).collect();
     let mut values: BTreeMap<&'static str, Vec<u64>> = BTreeMap::from([("time_to_leader_us", Vec::new())]);
     let first_fault = plan.faults.first().map_or(plan.duration, |step| step.at);

@@ -112,7 +112,7 @@ pub fn run(
         catch_up(&mut world, stop, &mut observers, &fleet);
         world.run_until(stop, &mut observers);
         if stop >= world.disturbed_at() + scenario.settle_time && world.boots_pending() == 0 {
-            observers.checkers.check_settled(&Settled::of(&world, observers.convergence, scenario.settle_time));
+            observers.checkers.check_settled(&Settled::of(&world, observers.convergence, scenario));
         }
     }
     let crashes = observers.crashes;

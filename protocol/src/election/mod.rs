@@ -13,6 +13,7 @@
 
 use crate::algorithm::Algorithm;
 use crate::base::ids::{NodeId, NodeSet};
+use crate::base::named;
 use crate::base::term::Term;
 use crate::wire;
 
@@ -46,6 +47,18 @@ pub enum Command {
     Yield,
 }
 
+/// Which candidate wins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Winner {
+    /// The best.
+    #[default]
+    Highest,
+    /// The worst.
+    Lowest,
+}
+
+named! { Winner: Highest = "highest", Lowest = "lowest" }
+
 /// Notices of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -77,13 +90,16 @@ pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice 
     /// Returns the leader, as far as this node knows.
     fn leader(&self) -> Option<(NodeId, Term)>;
 
+    /// Returns which candidate wins.
+    fn winner(&self) -> Winner;
+
     /// Returns the neighbour the leader's heartbeats come from.
     fn parent(&self) -> NodeSet;
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, bully, ring};
+    use super::{Direction, Winner, bully};
     use crate::base::quorum::Mode;
 
     fn check<T>(names: &[&str], by_name: fn(&str) -> Option<T>, name: fn(T) -> &'static str) {
@@ -97,6 +113,6 @@ mod tests {
         check(Direction::NAMES, Direction::by_name, Direction::name);
         check(bully::Recovery::NAMES, bully::Recovery::by_name, bully::Recovery::name);
         check(bully::Transport::NAMES, bully::Transport::by_name, bully::Transport::name);
-        check(ring::Winner::NAMES, ring::Winner::by_name, ring::Winner::name);
+        check(Winner::NAMES, Winner::by_name, Winner::name);
     }
 }

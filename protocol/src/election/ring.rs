@@ -33,11 +33,10 @@ use super::candidacy::{Candidacy, RoundStatus};
 use super::leadership::{Leader, LeaderMessage, Leadership};
 use super::ring_order::{RingOrder, round_timeout};
 use super::rounds::{Rounds, accessors};
-use super::{Direction, Notice};
+use super::{Direction, Notice, Winner};
 use crate::algorithm::{Context, Outbox};
 use crate::base::capacity::Candidate;
 use crate::base::ids::{NodeId, NodeSet};
-use crate::base::named;
 use crate::base::options::{Configurable, OptionKeys, set_all};
 use crate::base::rng::jitter;
 use crate::base::term::Term;
@@ -46,18 +45,6 @@ use crate::base::time::{Duration, Instant};
 mod message;
 
 pub use message::{List, Message, Outcome};
-
-/// Which candidate wins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Winner {
-    /// The best.
-    #[default]
-    Highest,
-    /// The worst.
-    Lowest,
-}
-
-named! { Winner: Highest = "highest", Lowest = "lowest" }
 
 /// Options of a ring election; the same at all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -316,6 +303,10 @@ impl Rounds for Ring {
 
     fn is_over(&self) -> bool {
         self.candidacy.has_leader_since(self.candidacy.joined())
+    }
+
+    fn winner(&self) -> Winner {
+        self.options.winner
     }
 
     fn start_delay(&self, cx: &Context<'_>) -> Option<Duration> {

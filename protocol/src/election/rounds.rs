@@ -3,7 +3,7 @@
 
 use super::candidacy::Candidacy;
 use super::leadership::LeaderMessage;
-use super::{Command, Election, Notice};
+use super::{Command, Election, Notice, Winner};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::term::Term;
@@ -55,6 +55,11 @@ pub trait Rounds {
 
     /// Runs after the input of every step.
     fn after_input(&mut self, _: &Context<'_>, _: &mut Outbox<Self::Message, Notice>) {}
+
+    /// Returns which candidate wins.
+    fn winner(&self) -> Winner {
+        Winner::Highest
+    }
 
     /// Returns whether the current round is over, because a leader is known.
     fn is_over(&self) -> bool {
@@ -190,6 +195,10 @@ impl<R: Rounds> Election for R {
 
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.candidacy().leadership.leader().map(|leader| (leader.candidate.id, leader.term))
+    }
+
+    fn winner(&self) -> Winner {
+        Rounds::winner(self)
     }
 
     fn parent(&self) -> NodeSet {

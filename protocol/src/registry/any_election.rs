@@ -5,7 +5,7 @@ use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::{self, Configurable, OptionKeys};
 use crate::base::term::Term;
 use crate::base::time::Instant;
-use crate::election::{self, Command, Election, Notice};
+use crate::election::{self, Command, Election, Notice, Winner};
 use crate::for_each_election;
 use crate::wire::one_of_payloads;
 
@@ -89,6 +89,10 @@ macro_rules! any_election {
 
             fn leader(&self) -> Option<(NodeId, Term)> {
                 match self { $(Self::$name(election) => election.leader(),)+ }
+            }
+
+            fn winner(&self) -> Winner {
+                match self { $(Self::$name(election) => election.winner(),)+ }
             }
 
             fn parent(&self) -> NodeSet {

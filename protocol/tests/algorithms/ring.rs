@@ -2,7 +2,8 @@
 
 use crate::election_chaos;
 use crate::support::prelude::*;
-use protocol::election::ring::{List, Message, Options, Outcome, Ring, Winner};
+use protocol::election::Winner;
+use protocol::election::ring::{List, Message, Options, Outcome, Ring};
 use protocol::election::{Command, Direction};
 use protocol::wire::{self, Destination, Payload, Recipients};
 

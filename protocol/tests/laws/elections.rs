@@ -60,7 +60,7 @@ proptest! {
 
     #[test]
     fn ring_keeps_the_laws_with_any_options(history in events(), successors in 0..3_u8) {
-        let (direction, winner) = (Direction::Backward, ring::Winner::Lowest);
+        let (direction, winner) = (Direction::Backward, protocol::election::Winner::Lowest);
         hold(Ring::new(ring::Options { direction, winner, successors }), Ring::KIND, history)?;
     }
 }
