@@ -13,21 +13,20 @@ use crate::service::{clock_sync, snapshot};
 use crate::wire::{Key, Kind, Kinded, Payload, Stage, open};
 use crate::{election, lease, mutex};
 
+mod any_algorithm;
 mod any_application;
 mod any_detection;
-mod any_election;
-mod any_mutex;
 
+pub use any_algorithm::{AnyElection, AnyElectionMessage, AnyMutex, AnyMutexMessage};
 pub use any_application::{AnyApplication, AnyApplicationMessage};
 pub use any_detection::{AnyDetection, AnyDetectionMessage};
-pub use any_election::{AnyElection, AnyElectionMessage};
-pub use any_mutex::{AnyMutex, AnyMutexMessage};
 
-/// Expands `$callback!` with every election: type, module, number on the wire, word, sentence.
+/// Expands `$callback!` with the arguments given, then every election: type, module, number on the wire, word, sentence.
 #[macro_export]
 macro_rules! for_each_election {
-    ($callback:ident) => {
+    ($callback:ident $($argument:tt)*) => {
         $callback! {
+            $($argument)*
             Wireless in wireless = 16: "wireless", "The diffusing wireless election.";
             WirelessFlat in wireless_flat = 17: "wireless-flat", "The flat wireless election.";
             Bully in bully = 18: "bully", "The bully election.";
@@ -38,11 +37,12 @@ macro_rules! for_each_election {
     };
 }
 
-/// Expands `$callback!` with every lock: type, module, number on the wire, word, sentence.
+/// Expands `$callback!` with the arguments given, then every lock: type, module, number on the wire, word, sentence.
 #[macro_export]
 macro_rules! for_each_mutex {
-    ($callback:ident) => {
+    ($callback:ident $($argument:tt)*) => {
         $callback! {
+            $($argument)*
             Central in central = 32: "central", "The central lock server.";
             TokenRing in token_ring = 33: "token-ring", "The token ring.";
             Lamport in lamport = 34: "lamport", "The lock of Lamport.";
@@ -75,16 +75,8 @@ macro_rules! name_algorithms {
     };
 }
 
-macro_rules! name_elections {
-    ($($list:tt)+) => { name_algorithms! { election, ELECTIONS: $($list)+ } };
-}
-
-macro_rules! name_mutexes {
-    ($($list:tt)+) => { name_algorithms! { mutex, MUTEXES: $($list)+ } };
-}
-
-for_each_election! { name_elections }
-for_each_mutex! { name_mutexes }
+for_each_election! { name_algorithms election, ELECTIONS: }
+for_each_mutex! { name_algorithms mutex, MUTEXES: }
 
 /// Gives the messages of services their kinds.
 macro_rules! name_services {
