@@ -12,7 +12,7 @@
 //! - [`scenario`]: from a file to a value;
 //! - [`nodes`]: the nodes that are simulated;
 //! - [`check`], [`metrics`]: properties and measures of runs;
-//! - [`compare`], [`draw`], [`boards`], [`swarm`] and the command line.
+//! - [`compare`], `draw`, [`boards`], [`swarm`], and the command line, [`cli`].
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -26,8 +26,9 @@ pub mod base;
 #[cfg(unix)]
 pub mod boards;
 pub mod check;
+pub mod cli;
 pub mod compare;
-pub mod draw;
+mod draw;
 #[cfg(test)]
 mod layers;
 pub mod metrics;

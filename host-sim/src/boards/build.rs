@@ -11,10 +11,7 @@ use std::{env, fs};
 const PROFILE: &str = "firmware";
 
 /// Builds the image of a board with these parts and returns its path; cargo reports progress on standard error.
-///
-/// # Errors
-/// One sentence with the reason.
-pub fn build(board: &Board, parts: &Parts, toolchain: Toolchain) -> Result<PathBuf, String> {
+pub(crate) fn build(board: &Board, parts: &Parts, toolchain: Toolchain) -> Result<PathBuf, String> {
     let mut command = cargo(board, toolchain);
     command.envs(parts.environment());
     let built = build_with(board, command)?;
@@ -49,10 +46,7 @@ fn build_with(board: &Board, mut command: Command) -> Result<PathBuf, String> {
 }
 
 /// Returns the workspace that this program was built from.
-///
-/// # Errors
-/// A sentence with the path where it was.
-pub fn workspace() -> Result<PathBuf, String> {
+pub(super) fn workspace() -> Result<PathBuf, String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let found = workspace.canonicalize().ok().filter(|folder| folder.join("firmware/qemu/Cargo.toml").is_file());
     found.ok_or_else(|| format!("the sources of the firmware are not at {} any more", workspace.display()))

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// The bytes an image uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Used {
+pub(crate) struct Used {
     /// Of flash.
     pub flash: u64,
     /// Of RAM, without the stack.
@@ -15,7 +15,7 @@ pub struct Used {
 
 /// The result of an inspection.
 #[derive(Clone, Debug, Serialize)]
-pub struct Inspection {
+pub(crate) struct Inspection {
     /// The memory it uses.
     #[serde(flatten)]
     pub used: Used,
@@ -24,10 +24,7 @@ pub struct Inspection {
 }
 
 /// Inspects the image of a board against `limits`, if there are any besides the board's memory.
-///
-/// # Errors
-/// If the image cannot be parsed.
-pub fn inspect(board: &Board, limits: Option<Limits>, image: &[u8]) -> Result<Inspection, String> {
+pub(crate) fn inspect(board: &Board, limits: Option<Limits>, image: &[u8]) -> Result<Inspection, String> {
     let file = object::File::parse(image).map_err(|error| error.to_string())?;
     let mut violations = Vec::new();
     let used = sections(board, &file, &mut violations);

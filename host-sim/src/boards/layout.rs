@@ -2,7 +2,7 @@
 
 /// A range of memory with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub(crate) struct Region {
     /// Its name.
     pub name: String,
     /// Its first address.
@@ -13,23 +13,21 @@ pub struct Region {
 
 impl Region {
     /// Returns whether it contains `bytes` bytes from `address` on.
-    #[must_use]
-    pub fn holds(&self, address: u64, bytes: u64) -> bool {
+    pub(crate) fn holds(&self, address: u64, bytes: u64) -> bool {
         address >= self.origin && address.saturating_add(bytes) <= self.origin + self.bytes
     }
 }
 
 /// A memory map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Its regions.
     pub regions: Vec<Region>,
 }
 
 impl Layout {
     /// Parses the `MEMORY` block of a linker script; `None` if there is none or its syntax is not supported.
-    #[must_use]
-    pub fn parse(script: &str) -> Option<Self> {
+    pub(crate) fn parse(script: &str) -> Option<Self> {
         let (_, rest) = script.split_once("MEMORY")?;
         let (body, _) = rest.split_once('{')?.1.split_once('}')?;
         let regions = body.lines().map(str::trim).filter(|line| !line.is_empty()).map(region).collect::<Option<_>>()?;
@@ -37,8 +35,7 @@ impl Layout {
     }
 
     /// Returns the region of this name.
-    #[must_use]
-    pub fn region(&self, name: &str) -> Option<&Region> {
+    pub(crate) fn region(&self, name: &str) -> Option<&Region> {
         self.regions.iter().find(|region| region.name == name)
     }
 }

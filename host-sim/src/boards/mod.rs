@@ -10,21 +10,22 @@ mod layout;
 mod panics;
 mod parts;
 pub mod toolchain;
-pub mod tools;
-pub mod uf2;
+pub(crate) mod tools;
+pub(crate) mod uf2;
 
-pub use build::{build, workspace};
-pub use check::{Inspection, Used, inspect};
-pub use layout::{Layout, Region};
-pub use panics::{LineTable, PanicPath, line_table, panic_paths};
+pub(crate) use build::build;
+pub(crate) use check::{Inspection, inspect};
+pub(crate) use layout::{Layout, Region};
+pub(crate) use panics::{LineTable, PanicPath, line_table, panic_paths};
 pub use parts::{App, Parts};
 
 use crate::base::nearest::unknown;
+use std::path::Path;
 use toolchain::Toolchain;
 
 /// How the image is written to a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flashing {
+pub(crate) enum Flashing {
     /// The emulator loads it.
     Emulated,
     /// By a debug probe; the name of the chip in probe-rs.
@@ -33,20 +34,9 @@ pub enum Flashing {
     Drive(&'static str),
 }
 
-impl Flashing {
-    /// Returns the name of the chip in probe-rs; `None` for an emulated board.
-    #[must_use]
-    pub const fn chip(self) -> Option<&'static str> {
-        match self {
-            Self::Emulated => None,
-            Self::Probe(chip) | Self::Drive(chip) => Some(chip),
-        }
-    }
-}
-
 /// The network of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
+pub(crate) enum Network {
     /// IEEE 802.15.4.
     Radio,
     /// UDP over Ethernet.
@@ -57,7 +47,7 @@ pub enum Network {
 
 /// The most bytes an image may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Of flash.
     pub flash: u64,
     /// Of RAM, without the stack.
@@ -66,7 +56,7 @@ pub struct Limits {
 
 /// A board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Board {
+pub(crate) struct Board {
     /// Its name: on the command line, of its binary and of its feature.
     pub name: &'static str,
     /// The package of its image.
@@ -109,14 +99,14 @@ macro_rules! board {
 const RP2040: Flashing = Flashing::Drive("RP2040");
 
 /// The emulated board.
-pub const EMULATED: Board = Board {
+pub(crate) const EMULATED: Board = Board {
     feature: None,
     ..board!("mps2-an385", "firmware-qemu", "thumbv7m-none-eabi", Flashing::Emulated, Network::Ethernet, LARGE)
 };
 
 /// All boards.
 #[rustfmt::skip]
-pub const BOARDS: [Board; 6] = [
+pub(crate) const BOARDS: [Board; 6] = [
     board!("nrf52840-dk", "firmware-nrf", "thumbv7em-none-eabihf", Flashing::Probe("nRF52840_xxAA"), Network::Radio, SMALL),
     board!("microbit-v2", "firmware-nrf", "thumbv7em-none-eabihf", Flashing::Probe("nRF52833_xxAA"), Network::Radio, SMALL),
     board!("nucleo-h563zi", "firmware-stm32", "thumbv8m.main-none-eabihf", Flashing::Probe("STM32H563ZITx"), Network::Ethernet, LARGE),
@@ -127,10 +117,7 @@ pub const BOARDS: [Board; 6] = [
 
 impl Board {
     /// Returns the board of this name.
-    ///
-    /// # Errors
-    /// A sentence with the nearest name.
-    pub fn by_name(name: &str) -> Result<&'static Self, String> {
+    pub(crate) fn by_name(name: &str) -> Result<&'static Self, String> {
         BOARDS
             .iter()
             .find(|board| board.name == name)
@@ -138,29 +125,31 @@ impl Board {
     }
 
     /// Returns its memory map.
-    ///
-    /// # Panics
-    /// Never: a test reads the map of every board.
-    #[must_use]
-    pub fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         Layout::parse(self.map).expect("the map of every board is read in a test")
     }
 
     /// Returns the memory for a program.
-    #[must_use]
-    pub fn memory(&self) -> Limits {
+    pub(crate) fn memory(&self) -> Limits {
         let layout = self.layout();
         let bytes = |name| layout.region(name).map_or(0, |region| region.bytes);
         Limits { flash: bytes("FLASH"), ram: bytes("RAM") }
     }
 
     /// Finds or installs the toolchain for its image; calls `log` with each command it runs.
-    ///
-    /// # Errors
-    /// A sentence with the command that the user has to run.
-    pub fn prepare_toolchain(&self, log: impl FnMut(&str)) -> Result<Toolchain, String> {
+    pub(crate) fn prepare_toolchain(&self, log: impl FnMut(&str)) -> Result<Toolchain, String> {
         toolchain::prepare_compiler(self.target, log)
     }
+}
+
+/// Returns the bits of the options that are on.
+pub(crate) fn option_bits(options: &[(u32, bool)]) -> u32 {
+    options.iter().filter(|(_, on)| *on).fold(0, |bits, (option, _)| bits | option)
+}
+
+/// Returns how an error is reported: after the name of its file.
+pub(crate) fn in_file<E: std::fmt::Display>(file: &Path) -> impl Fn(E) -> String {
+    move |error| format!("{}: {error}", file.display())
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const AUDITED: [(&str, &str); 1] =
 
 /// A path from `protocol` to a panic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PanicPath {
+pub(crate) struct PanicPath {
     /// The line of `protocol` where it starts.
     pub line: String,
     /// The functions along it.
@@ -38,10 +38,7 @@ impl std::fmt::Display for PanicPath {
 }
 
 /// Returns the paths from `protocol` to a panic in an image, one for each line where one starts.
-///
-/// # Errors
-/// If the image cannot be parsed, or has no panic handler.
-pub fn panic_paths(elf: &[u8]) -> Result<Vec<PanicPath>, String> {
+pub(crate) fn panic_paths(elf: &[u8]) -> Result<Vec<PanicPath>, String> {
     let file = object::File::parse(elf).map_err(|error| error.to_string())?;
     let mut functions = functions(&file);
     let Some(handler) = functions.iter().position(|function| function.name.ends_with(HANDLER)) else {
@@ -105,13 +102,10 @@ fn path(from: usize, next: &[Option<usize>], functions: &[Function]) -> Vec<Stri
 }
 
 /// The source lines of an image's instructions.
-pub type LineTable<'a> = Context<EndianSlice<'a, LittleEndian>>;
+pub(crate) type LineTable<'a> = Context<EndianSlice<'a, LittleEndian>>;
 
 /// Reads the debug information of an image.
-///
-/// # Errors
-/// If it cannot be parsed.
-pub fn line_table<'a>(file: &object::File<'a>) -> Result<LineTable<'a>, String> {
+pub(crate) fn line_table<'a>(file: &object::File<'a>) -> Result<LineTable<'a>, String> {
     let load = |id: SectionId| -> Result<EndianSlice<'a, LittleEndian>, addr2line::gimli::Error> {
         let bytes = file.section_by_name(id.name()).and_then(|section| section.data().ok()).unwrap_or(&[]);
         Ok(EndianSlice::new(bytes, LittleEndian))

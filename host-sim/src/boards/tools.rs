@@ -12,15 +12,15 @@ const DRIVE: &str = "RPI-RP2";
 /// A file on that drive.
 const DRIVE_MARK: &str = "INFO_UF2.TXT";
 /// How to install probe-rs.
-pub const PROBE_ADVICE: &str = "install probe-rs: `cargo install probe-rs-tools --locked` (on Linux it needs the package \
+pub(crate) const PROBE_ADVICE: &str = "install probe-rs: `cargo install probe-rs-tools --locked` (on Linux it needs the package \
                                 libudev-dev first), or as https://probe.rs/docs/getting-started/installation says";
 /// How to start the bootloader.
-pub const DRIVE_ADVICE: &str =
+pub(crate) const DRIVE_ADVICE: &str =
     "hold the board's button BOOTSEL while you plug it in, and wait until the drive RPI-RP2 is there";
 
 /// A method to write to a board.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FlashMethod {
+pub(crate) enum FlashMethod {
     /// By probe-rs, with this name of the chip.
     Probe(&'static str),
     /// By copying a file to this drive.
@@ -28,10 +28,7 @@ pub enum FlashMethod {
 }
 
 /// Returns how to write to a board from this machine.
-///
-/// # Errors
-/// A sentence with what to install or to do.
-pub fn flash_method(board: &Board) -> Result<FlashMethod, String> {
+pub(crate) fn flash_method(board: &Board) -> Result<FlashMethod, String> {
     choose(board, drive(), on_path(PROBE).is_some())
 }
 
@@ -56,25 +53,20 @@ fn drive() -> Option<PathBuf> {
 }
 
 /// Returns the command that writes an image and then shows the board's log.
-#[must_use]
-pub fn run_command(chip: &str, image: &Path) -> Vec<String> {
+pub(crate) fn run_command(chip: &str, image: &Path) -> Vec<String> {
     let words = [PROBE, "run", "--chip", chip];
     words.into_iter().map(str::to_owned).chain([image.display().to_string()]).collect()
 }
 
 /// Returns the command that writes a file to an address.
-#[must_use]
-pub fn write_command(chip: &str, file: &Path, address: u64) -> Vec<String> {
+pub(crate) fn write_command(chip: &str, file: &Path, address: u64) -> Vec<String> {
     let address = format!("{address:#x}");
     let words = [PROBE, "download", "--chip", chip, "--binary-format", "bin", "--base-address", &address];
     words.into_iter().map(str::to_owned).chain([file.display().to_string()]).collect()
 }
 
 /// Runs a command with its output visible.
-///
-/// # Errors
-/// If it cannot be started, or fails.
-pub fn run(words: &[String]) -> Result<(), String> {
+pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let [program, arguments @ ..] = words else { return Ok(()) };
     let status = Command::new(program).args(arguments).stdin(Stdio::inherit()).status();
     let status = status.map_err(|error| format!("{program} cannot be started: {error}"))?;
@@ -82,10 +74,7 @@ pub fn run(words: &[String]) -> Result<(), String> {
 }
 
 /// Copies a file to a board's drive; the board writes it to flash and reboots.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn copy(file: &Path, drive: &Path) -> Result<(), String> {
+pub(crate) fn copy(file: &Path, drive: &Path) -> Result<(), String> {
     let name = file.file_name().unwrap_or_default();
     fs::copy(file, drive.join(name)).map(|_| ()).map_err(|error| format!("{}: {error}", drive.display()))
 }

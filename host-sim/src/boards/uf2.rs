@@ -4,7 +4,7 @@
 use object::{Object, ObjectSegment};
 
 /// The family id of the RP2040.
-pub const RP2040: u32 = 0xe48b_ff56;
+pub(crate) const RP2040: u32 = 0xe48b_ff56;
 
 const BLOCK_BYTES: usize = 512;
 const PAYLOAD_BYTES: usize = 256;
@@ -14,13 +14,10 @@ const MAGIC_END: u32 = 0x0ab1_6f30;
 const FLAG_FAMILY: u32 = 0x2000;
 
 /// Addresses and their bytes.
-pub type Pieces = Vec<(u32, Vec<u8>)>;
+pub(crate) type Pieces = Vec<(u32, Vec<u8>)>;
 
 /// Returns the flash contents of an image.
-///
-/// # Errors
-/// If it is no image.
-pub fn pieces(elf: &[u8]) -> Result<Pieces, String> {
+pub(crate) fn pieces(elf: &[u8]) -> Result<Pieces, String> {
     let file = object::read::elf::ElfFile32::<object::Endianness>::parse(elf).map_err(|error| error.to_string())?;
     let endian = file.endian();
     let loaded = |segment: &object::read::elf::ElfSegment32<'_, '_>| {
@@ -34,10 +31,7 @@ pub fn pieces(elf: &[u8]) -> Result<Pieces, String> {
 }
 
 /// Returns the file for these pieces.
-///
-/// # Errors
-/// If two pieces overlap.
-pub fn encode(pieces: &[(u32, Vec<u8>)], family: u32) -> Result<Vec<u8>, String> {
+pub(crate) fn encode(pieces: &[(u32, Vec<u8>)], family: u32) -> Result<Vec<u8>, String> {
     let mut pages = std::collections::BTreeMap::<u32, [u8; PAYLOAD_BYTES]>::new();
     let mut written = std::collections::BTreeSet::new();
     for (address, bytes) in pieces {

@@ -1,14 +1,13 @@
 //! `conclave compare`: algorithms side by side.
 
+use crate::compare::{Case, Comparison, Figures, NODES, SIZES, elections, mutexes, text};
 use clap::{Args, Subcommand};
-use host_sim::compare::{Case, Comparison, Figures, NODES, SIZES, elections, mutexes, text};
 use std::io::{IsTerminal, Write};
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
-/// The arguments of `conclave compare`.
 #[derive(Args)]
-pub(crate) struct CompareArgs {
+pub(super) struct CompareArgs {
     #[command(subcommand)]
     subject: Subject,
 }
@@ -85,7 +84,7 @@ struct ComparisonArgs {
 }
 
 /// Compares; returns 0 if the required properties held in every row, 1 if not, 2 for bad input.
-pub(crate) fn run(args: &CompareArgs) -> ExitCode {
+pub(super) fn run(args: &CompareArgs) -> ExitCode {
     match &args.subject {
         Subject::Elections(args) => {
             compare(args, &SIZES, &NODES, elections::runs, |sizes, tick| elections::compare(sizes, tick))

@@ -1,25 +1,16 @@
-//! The commands, one file each.
+//! The command line: one file for each command.
 
-pub(crate) mod compare;
-pub(crate) mod demo;
 #[cfg(unix)]
-pub(crate) mod firmware;
-#[cfg(unix)]
-pub(crate) mod flash_board;
-#[cfg(unix)]
-pub(crate) mod node;
+mod boards;
+mod compare;
+mod demo;
 mod picture;
-#[cfg(unix)]
-pub(crate) mod provision;
-pub(crate) mod run;
-#[cfg(unix)]
-pub(crate) mod sizes;
-pub(crate) mod snapshot;
-#[cfg(unix)]
-pub(crate) mod swarm;
-pub(crate) mod terminate;
+mod run;
+mod snapshot;
+mod terminate;
 
-use host_sim::draw::map::Charset;
+use crate::draw::map::Charset;
+use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -28,31 +19,69 @@ use std::process::ExitCode;
 /// The exit code of an interrupted program, as shells give it.
 const EXIT_INTERRUPTED: u8 = 130;
 
-/// The algorithms and the application of an image.
-#[cfg(unix)]
-#[derive(clap::Args)]
-pub(crate) struct PartsArgs {
-    /// The election algorithm, the only one in the image.
-    #[arg(long, value_name = "NAME")]
-    election: Option<String>,
-    /// The lock algorithm; without it, the image has no locks.
-    #[arg(long, value_name = "NAME")]
-    mutex: Option<String>,
-    /// The application: tokens, diffusing or clock. With `clock` the LEDs of all boards flash together.
-    #[arg(long, value_name = "NAME", value_parser = host_sim::boards::App::by_name)]
-    app: Option<host_sim::boards::App>,
+/// Agreement for swarms of microcontrollers, simulated and on boards.
+#[derive(Parser)]
+#[command(name = "conclave", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    demo: demo::DemoArgs,
 }
 
-#[cfg(unix)]
-impl PartsArgs {
-    fn parts(&self) -> Result<host_sim::boards::Parts, String> {
-        let parts = host_sim::boards::Parts::choose(self.election.as_deref(), self.mutex.as_deref())?;
-        Ok(host_sim::boards::Parts { app: self.app.unwrap_or_default(), ..parts })
+#[derive(Subcommand)]
+enum Command {
+    /// Plays an election on a small simulated radio network (the default command).
+    Demo(demo::DemoArgs),
+    /// Runs a scenario, once or over many seeds.
+    Run(run::RunArgs),
+    /// Compares algorithms with each other and with the textbooks' formulas.
+    Compare(compare::CompareArgs),
+    /// Takes a snapshot of a running bank, and draws it.
+    ///
+    /// The real nodes run in the simulator and pass tokens to each other; a message takes 1 to 10 ms.
+    /// After some seconds one node begins a snapshot with the algorithm of Chandy and Lamport.
+    ///
+    /// The picture has a column for each node, and time runs downwards. The line of a node changes where
+    /// the cut passes it. A message that crosses the cut is in flight, and part of the snapshot; none is
+    /// sent after the cut and received before it. Below, the states and the messages in flight are summed:
+    /// no token is missing, and none counts twice. If that is not so, the exit code is 1.
+    #[command(verbatim_doc_comment)]
+    Snapshot(snapshot::SnapshotArgs),
+    /// Runs a diffusing job, detects its termination, and draws it.
+    ///
+    /// The real nodes run in the simulator. One of them starts a job; while it works it passes units of work
+    /// to others, which do the same. The job is over when all nodes are idle and no work is in flight, which
+    /// no single node can see. It is detected by waves of queries from another node, or by acknowledging all
+    /// work along a tree, as Dijkstra and Scholten do.
+    ///
+    /// The picture has a column for each node, and time runs downwards. It shows the busy nodes, the waves,
+    /// the true end of the job, and when each node knew of it. If that was too early, or never, the exit
+    /// code is 1.
+    #[command(verbatim_doc_comment)]
+    Terminate(terminate::TerminateArgs),
+    #[cfg(unix)]
+    #[command(flatten)]
+    Boards(boards::BoardCommand),
+}
+
+/// Runs the command that the arguments of this process name; returns its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    let Cli { command, demo } = Cli::parse();
+    match command.unwrap_or(Command::Demo(demo)) {
+        Command::Demo(args) => demo::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Snapshot(args) => snapshot::run(&args),
+        Command::Terminate(args) => terminate::run(&args),
+        #[cfg(unix)]
+        Command::Boards(command) => boards::run(&command),
     }
 }
 
 /// Returns the character set that the terminal can show.
-pub(crate) fn charset() -> Charset {
+fn charset() -> Charset {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let terminal = set("TERM").unwrap_or_default();
     // Without a locale, a terminal is taken to know Unicode; a multiplexer may run on one that does not.
@@ -64,11 +93,7 @@ pub(crate) fn charset() -> Charset {
 }
 
 /// Prints a report: as one JSON object, or as text.
-pub(crate) fn print<R: serde::Serialize>(
-    report: &R,
-    json: bool,
-    text: impl FnOnce(&R) -> io::Result<()>,
-) -> io::Result<()> {
+fn print<R: serde::Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>) -> io::Result<()> {
     if !json {
         return text(report);
     }
@@ -77,25 +102,25 @@ pub(crate) fn print<R: serde::Serialize>(
     writeln!(out)
 }
 
+/// Returns 0 if the report was printed and holds, otherwise 1.
+fn exit_if(printed: &io::Result<()>, holds: bool) -> ExitCode {
+    if printed.is_ok() && holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 /// Prints text. A reader that closes the pipe is no failure.
-pub(crate) fn print_text(text: &str) {
+fn print_text(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Returns 0 if the report was printed and holds, otherwise 1.
-pub(crate) fn exit_if(printed: &io::Result<()>, holds: bool) -> ExitCode {
-    if printed.is_ok() && holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
 /// Prints why the command cannot run; returns the exit code 2.
-pub(crate) fn refuse(reason: impl Display) -> ExitCode {
+fn refuse(reason: impl Display) -> ExitCode {
     eprintln!("{reason}");
     ExitCode::from(2)
 }
 
 /// Returns a progress bar of `len` steps, hidden unless standard error is a terminal.
-pub(crate) fn progress(len: u64, template: &str) -> ProgressBar {
+fn progress(len: u64, template: &str) -> ProgressBar {
     let bar = if len > 1 && io::stderr().is_terminal() { ProgressBar::new(len) } else { ProgressBar::hidden() };
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
@@ -105,28 +130,11 @@ pub(crate) fn progress(len: u64, template: &str) -> ProgressBar {
 
 /// Returns a flag that becomes true on SIGINT, SIGTERM or SIGHUP.
 #[cfg(unix)]
-pub(crate) fn interrupts() -> io::Result<std::sync::Arc<std::sync::atomic::AtomicBool>> {
+fn interrupts() -> io::Result<std::sync::Arc<std::sync::atomic::AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let interrupted = std::sync::Arc::default();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, std::sync::Arc::clone(&interrupted))?;
     }
     Ok(interrupted)
-}
-
-/// Returns 0, or prints the error and returns 2.
-#[cfg(unix)]
-pub(crate) fn exit_code(result: Result<(), String>) -> ExitCode {
-    result.map_or_else(refuse, |()| ExitCode::SUCCESS)
-}
-
-/// Builds the image of a board, after setting up the toolchain.
-#[cfg(unix)]
-pub(crate) fn image(
-    board: &host_sim::boards::Board,
-    parts: &host_sim::boards::Parts,
-) -> Result<std::path::PathBuf, String> {
-    let toolchain = board.prepare_toolchain(|command| eprintln!("setting up: {command}"))?;
-    eprintln!("building the image of {}", board.name);
-    host_sim::boards::build(board, parts, toolchain)
 }

@@ -1,14 +1,14 @@
 //! Shared code of the commands that draw space-time diagrams.
 
+use crate::Scenario;
+use crate::compare::MessageCounter;
+use crate::draw::map::Charset;
+use crate::draw::spacetime::{History, Picture};
+use crate::metrics::run::Outcome;
+use crate::nodes::ScenarioNode;
+use crate::nodes::protocol_node::AppNode;
+use crate::trace::{Observer, TraceEvent};
 use clap::Args;
-use host_sim::Scenario;
-use host_sim::compare::MessageCounter;
-use host_sim::draw::map::Charset;
-use host_sim::draw::spacetime::{History, Picture};
-use host_sim::metrics::run::Outcome;
-use host_sim::nodes::ScenarioNode;
-use host_sim::nodes::protocol_node::AppNode;
-use host_sim::trace::{Observer, TraceEvent};
 use protocol::wire::Stage;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -47,7 +47,7 @@ impl Witness {
     pub(super) fn of(scenario: &Scenario, seed: u64) -> (Self, Outcome) {
         let counter = MessageCounter::new(<AppNode as ScenarioNode>::plan(scenario).key(), Stage::Service);
         let mut witness = Self { history: History::default(), counter };
-        let outcome = host_sim::metrics::run::run_of(scenario, seed, &mut witness);
+        let outcome = crate::metrics::run::run_of(scenario, seed, &mut witness);
         (witness, outcome)
     }
 
@@ -143,7 +143,7 @@ impl PictureArgs {
 
 /// Refuses an impossible number of nodes.
 pub(super) fn check_nodes(nodes: u64) -> Result<u32, String> {
-    let most = host_sim::workload::apps::APP_GROUP_MAX as u64;
+    let most = crate::workload::apps::APP_GROUP_MAX as u64;
     match u32::try_from(nodes) {
         Ok(count) if (2..=most).contains(&nodes) => Ok(count),
         _ => Err(format!("--nodes must be from 2 to {most}, which {nodes} is not.")),

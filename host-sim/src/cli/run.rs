@@ -1,18 +1,17 @@
 //! `conclave run`: a scenario, once or over many seeds.
 
+use crate::check;
+use crate::metrics::campaign::{self, Report};
+use crate::{Scenario, TraceEvent};
 use clap::Args;
-use host_sim::check;
-use host_sim::metrics::campaign::{self, Report};
-use host_sim::{Scenario, TraceEvent};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The arguments of `conclave run`.
 #[derive(Args)]
-pub(crate) struct RunArgs {
+pub(super) struct RunArgs {
     /// The scenario to run.
     file: PathBuf,
     /// Run this seed only.
@@ -44,7 +43,7 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 }
 
 /// Runs the scenario; returns 0 if no checker found a violation, 1 if one did, 2 for bad input.
-pub(crate) fn run(args: &RunArgs) -> ExitCode {
+pub(super) fn run(args: &RunArgs) -> ExitCode {
     match report(args) {
         Ok(report) => super::exit_if(&super::print(&report, args.json, show), report.violations.is_empty()),
         Err(error) => super::refuse(error),
@@ -89,7 +88,7 @@ fn write_trace(path: &Path, scenario: &Scenario, seed: u64) -> std::io::Result<R
             result = line.and_then(|()| file.write_all(b"\n"));
         }
     };
-    let outcome = host_sim::metrics::run::run_of(scenario, seed, &mut write);
+    let outcome = crate::metrics::run::run_of(scenario, seed, &mut write);
     result.and_then(|()| file.flush())?;
     Ok(campaign::report(scenario, &[outcome]))
 }

@@ -1,10 +1,10 @@
 //! `conclave snapshot`: takes a snapshot of a running bank, and draws the cut.
 
 use super::picture::{Check, Cost, PictureArgs, Witness, check_nodes, costs, millis, with_line};
+use crate::Scenario;
+use crate::draw::spacetime::{Cut, Picture};
+use crate::metrics::run::Outcome;
 use clap::Args;
-use host_sim::Scenario;
-use host_sim::draw::spacetime::{Cut, Picture};
-use host_sim::metrics::run::Outcome;
 use protocol::service::snapshot::SNAPSHOTS_MAX;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -17,10 +17,9 @@ const EXAMPLES: &str = "Examples:
   conclave snapshot --snapshots 3            three nodes begin one each, at nearly the same time
   conclave snapshot --reordering 30%         markers overtake messages: the sum is wrong";
 
-/// The arguments of `conclave snapshot`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct SnapshotArgs {
+pub(super) struct SnapshotArgs {
     /// The number of nodes, from 2 to 32; a text picture has room for 8.
     #[arg(long, value_name = "N", default_value_t = 4)]
     nodes: u64,
@@ -47,7 +46,7 @@ fn percentage(text: &str) -> Result<String, String> {
 }
 
 /// Takes and draws the snapshot; returns 0 if it is correct, 1 if not, 2 for bad input.
-pub(crate) fn run(args: &SnapshotArgs) -> ExitCode {
+pub(super) fn run(args: &SnapshotArgs) -> ExitCode {
     let scenario = match args.picture.prepare(|| scenario(args)) {
         Ok(scenario) => scenario,
         Err(code) => return code,

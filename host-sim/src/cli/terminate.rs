@@ -1,11 +1,11 @@
 //! `conclave terminate`: runs a diffusing job, detects its termination, and draws it.
 
 use super::picture::{Check, Cost, PictureArgs, Witness, check_nodes, costs, millis, with_line};
+use crate::Scenario;
+use crate::draw::spacetime::{Action, History, Picture};
+use crate::metrics::run::Outcome;
+use crate::scenario::DETECTIONS;
 use clap::Args;
-use host_sim::Scenario;
-use host_sim::draw::spacetime::{Action, History, Picture};
-use host_sim::metrics::run::Outcome;
-use host_sim::scenario::DETECTIONS;
 use std::process::ExitCode;
 
 const SCENARIO: &str = include_str!("../../scenarios/terminate-demo.toml");
@@ -21,10 +21,9 @@ const EXAMPLES: &str = "Examples:
   conclave terminate --nodes 6 --units 40 --svg job.svg
   conclave terminate --detection dijkstra-scholten";
 
-/// The arguments of `conclave terminate`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct TerminateArgs {
+pub(super) struct TerminateArgs {
     /// The number of nodes, from 2 to 32; a text picture has room for 8.
     #[arg(long, value_name = "N", default_value_t = 4)]
     nodes: u64,
@@ -42,7 +41,7 @@ pub(crate) struct TerminateArgs {
 }
 
 /// Runs and draws the job; returns 0 if its termination was detected and not too early, 1 if not, 2 for bad input.
-pub(crate) fn run(args: &TerminateArgs) -> ExitCode {
+pub(super) fn run(args: &TerminateArgs) -> ExitCode {
     let scenario = match args.picture.prepare(|| scenario(args)) {
         Ok(scenario) => scenario,
         Err(code) => return code,

@@ -9,7 +9,7 @@ const HEARTBEATS: [&str; 2] = ["leader-heartbeat", "raise"];
 
 /// Messages and frames sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MessageCount {
+pub(crate) struct MessageCount {
     /// Messages of the counted stage: a reliable message counts once per recipient, however often it is retransmitted;
     /// an unreliable one counts once per frame.
     pub messages: u64,
@@ -31,7 +31,7 @@ pub struct MessageCount {
 
 impl MessageCount {
     /// Adds the counts of another period.
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.messages += other.messages;
         for (&name, count) in &other.by_name {
             *self.by_name.entry(name).or_default() += count;
@@ -47,7 +47,7 @@ impl MessageCount {
 
 /// Reads frames and counts their messages.
 #[derive(Clone, Debug)]
-pub struct MessageCounter {
+pub(crate) struct MessageCounter {
     key: Key,
     stage: Stage,
     /// The reliable messages so far: origin, its incarnation, sequence number, recipient.
@@ -57,24 +57,22 @@ pub struct MessageCounter {
 
 impl MessageCounter {
     /// Creates a counter of the messages of `stage`, sealed with `key`.
-    #[must_use]
-    pub fn new(key: Key, stage: Stage) -> Self {
+    pub(crate) fn new(key: Key, stage: Stage) -> Self {
         Self { key, stage, reliable: BTreeSet::new(), count: MessageCount::default() }
     }
 
     /// Begins to count. Reliable messages from before stay known: their frames count as retransmissions.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.count = MessageCount::default();
     }
 
     /// Returns the counts since [`Self::begin`].
-    #[must_use]
-    pub fn counts(&self) -> &MessageCount {
+    pub(crate) fn counts(&self) -> &MessageCount {
         &self.count
     }
 
     /// Counts a frame as it is sent.
-    pub fn read(&mut self, frame: &[u8]) {
+    pub(crate) fn read(&mut self, frame: &[u8]) {
         let Ok(packet) = open(&self.key, frame) else { return };
         match packet.kind.stage() {
             Some(stage) if stage == self.stage => self.count_message(&packet, frame),

@@ -37,9 +37,10 @@ mod setup;
 mod table;
 
 pub use figure::Figure;
-pub use message_count::{MessageCount, MessageCounter};
-pub use setup::{HOP, WARM_UP, lan_scenario};
-pub use table::{Column, TableRow, text};
+pub(crate) use message_count::{MessageCount, MessageCounter};
+use setup::{HOP, WARM_UP, lan_scenario};
+pub(crate) use table::text;
+use table::{Column, TableRow};
 
 use crate::scenario::MEMBERS_MAX;
 use rayon::prelude::*;
@@ -48,10 +49,10 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// The numbers of nodes that elections are compared with by default.
-pub const SIZES: [u32; 4] = [4, 8, 16, 64];
+pub(crate) const SIZES: [u32; 4] = [4, 8, 16, 64];
 
 /// The numbers of nodes that elections can be compared with.
-pub const NODES: RangeInclusive<u32> = 2..=MEMBERS_MAX as u32;
+pub(crate) const NODES: RangeInclusive<u32> = 2..=MEMBERS_MAX as u32;
 
 /// A case of a comparison.
 pub trait Case: Copy + Serialize + Send {

@@ -4,18 +4,14 @@ use crate::base::Micros;
 use crate::scenario::Scenario;
 
 /// How long a frame takes to every node: one message time.
-pub const HOP: Micros = 1_000;
+pub(super) const HOP: Micros = 1_000;
 
 /// How long nodes are up before a trial: each has received frames of each other several times.
-pub const WARM_UP: Micros = 3_000_000;
+pub(super) const WARM_UP: Micros = 3_000_000;
 
 /// Returns a complete network on which every frame takes [`HOP`], all capacities are equal, and no node begins an
 /// election before it is asked to.
-///
-/// # Panics
-/// If the election does not exist or cannot have so many nodes.
-#[must_use]
-pub fn lan_scenario(election: &str, nodes: u32) -> Scenario {
+pub(super) fn lan_scenario(election: &str, nodes: u32) -> Scenario {
     let text = format!(
         r#"
 name = "compare"

@@ -25,7 +25,7 @@ impl Column {
 }
 
 /// A row of a table.
-pub trait TableRow {
+pub(crate) trait TableRow {
     /// Returns the columns of the table.
     fn columns() -> Vec<Column>;
 
@@ -41,8 +41,7 @@ pub trait TableRow {
 
 /// Returns the table: a head, then the rows, with a blank line between groups. With colours, a row that does not hold
 /// is red.
-#[must_use]
-pub fn text<R: TableRow>(rows: &[R], colours: bool) -> String {
+pub(crate) fn text<R: TableRow>(rows: &[R], colours: bool) -> String {
     let columns = R::columns();
     let cells: Vec<Vec<String>> = rows.iter().map(R::cells).collect();
     let head: Vec<String> = columns.iter().map(|column| column.head.to_owned()).collect();

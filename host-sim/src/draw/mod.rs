@@ -1,4 +1,4 @@
 //! Pictures: maps of networks and space-time diagrams.
 
-pub mod map;
-pub mod spacetime;
+pub(crate) mod map;
+pub(crate) mod spacetime;

@@ -18,13 +18,13 @@ use std::rc::Rc;
 const POLL_PERIOD: Duration = Duration::from_millis(1);
 
 /// The settings that all devices of a swarm share.
-pub struct Plan {
+pub(super) struct Plan {
     fleet: Rc<Fleet>,
     key: Key,
 }
 
 /// One device.
-pub struct BoardNode {
+pub(super) struct BoardNode {
     fleet: Rc<Fleet>,
     node: u32,
     poll_at: Instant,

@@ -63,7 +63,7 @@ fn kill_with_parent(command: &mut Command) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn die_with_us(_: &mut Command) {}
+fn kill_with_parent(_: &mut Command) {}
 
 #[cfg(test)]
 mod tests {

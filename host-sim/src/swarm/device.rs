@@ -2,10 +2,12 @@
 
 use super::child::ChildProcess;
 use super::emulator::{Emulator, StartingEmulator};
+use super::group::Group;
+use super::headers;
 use super::hub::free_port;
 use super::image::Image;
 use super::inbox::{InboxMessage, InboxSender, StderrTail, read_lines};
-use super::{Group, headers};
+use crate::boards::option_bits;
 use crate::sim::fault_plan::PauseClock;
 use firmware::storage::config_page::{ConfigPage, Secret, options};
 use protocol::Timing;
@@ -101,14 +103,11 @@ impl StartingDevice {
 
 /// Returns the config page of a board.
 fn page(group: &Group, identity: &Identity) -> ConfigPage {
-    let mut bits = 0;
-    for (option, on) in [
+    let bits = option_bits(&[
         (options::FACTORY, !identity.blank),
         (options::NEVER_LEADS, !identity.may_lead),
         (options::LAN, group.timing == Timing::LAN),
-    ] {
-        bits |= if on { option } else { 0 };
-    }
+    ]);
     ConfigPage {
         id: identity.node,
         capacity: u32::from(identity.capacity),
@@ -116,7 +115,7 @@ fn page(group: &Group, identity: &Identity) -> ConfigPage {
         port: headers::PORT,
         period_ms: STATUS_PERIOD_MS,
         seed: identity.seed,
-        key: Secret(group.key_bytes()),
+        key: Secret::of_group(&group.name),
         hops: group.hops,
         channel: 0,
         pan: 0,

@@ -2,10 +2,11 @@
 
 use super::board_log::{BoardLog, Entry};
 use super::device::{Device, DeviceContext, Identity, Kind, StartingDevice};
+use super::group::Group;
 use super::hub::Hub;
 use super::image::Image;
 use super::inbox::{InboxMessage, InboxSender};
-use super::{Group, SwarmError, WallClock};
+use super::{SwarmError, WallClock};
 use crate::base::Micros;
 use crate::sim::fault_plan::PauseClock;
 use protocol::NodeId;

@@ -6,25 +6,22 @@ use protocol::base::quorum::Mode;
 use protocol::wire::Key;
 use protocol::{NodeId, Timing};
 
-/// A group.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub(super) struct Group {
     /// Its name, from which the key is derived.
-    pub name: String,
+    pub(super) name: String,
     /// The hop limit of reliable messages.
-    pub hops: u8,
+    pub(super) hops: u8,
     /// The number of members; 0 if no algorithm needs a group.
-    pub members: u8,
-    /// The timing.
-    pub timing: Timing,
+    pub(super) members: u8,
+    pub(super) timing: Timing,
     /// Further option bits of the boards' config pages.
-    pub board_options: u32,
+    pub(super) board_options: u32,
 }
 
 impl Group {
     /// Returns the group of a scenario's nodes.
-    #[must_use]
-    pub fn of(scenario: &Scenario, board_options: u32) -> Self {
+    pub(super) fn of(scenario: &Scenario, board_options: u32) -> Self {
         let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
         let quorum = if scenario.world.mode == Mode::Quorum { options::QUORUM } else { 0 };
         Self {
@@ -36,23 +33,10 @@ impl Group {
         }
     }
 
-    /// Returns the bytes of the key.
-    #[must_use]
-    pub fn key_bytes(&self) -> [u8; 16] {
-        key_bytes(&self.name)
-    }
-
     /// Returns the key that frames are sealed with.
-    #[must_use]
-    pub fn key(&self) -> Key {
-        let key = Key::new(self.key_bytes());
+    pub(super) fn key(&self) -> Key {
+        let key = Key::new(Secret::of_group(&self.name).0);
         let members: Vec<NodeId> = (0..u32::from(self.members)).map(NodeId).collect();
         if members.is_empty() { key } else { key.for_group(&members) }
     }
-}
-
-/// Returns the key of a group, derived from its name.
-#[must_use]
-pub fn key_bytes(name: &str) -> [u8; 16] {
-    Secret::of_group(name).0
 }

@@ -59,7 +59,6 @@ pub fn encapsulate(frame: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the frame in a board's broadcast, if the bytes are one.
-#[must_use]
 pub(super) fn decapsulate(bytes: &[u8]) -> Option<&[u8]> {
     let (ethernet, rest) = bytes.split_at_checked(ETHERNET_BYTES)?;
     let (ip, rest) = rest.split_at_checked(IP_BYTES)?;

@@ -33,29 +33,25 @@ mod run;
 mod scenario;
 mod wall_clock;
 
-pub use bank::{Bank, SnapshotEnd, SnapshotRecord};
+pub use bank::SnapshotEnd;
 pub use board_log::Entry;
-pub use board_node::BoardNode;
-pub use clock::Clock;
 pub use count::Count;
-pub use device::Kind;
 pub use fleet::Fleet;
-pub use group::{Group, key_bytes};
 pub use headers::encapsulate;
 pub use image::Image;
-pub use job::{Job, Jobs};
 pub use report::{NodeReport, Report};
 pub use run::{Options, run};
-pub use scenario::{NODES_MAX, app_scenario, check, default_scenario, lock_scenario};
-pub use wall_clock::WallClock;
+pub(crate) use scenario::{NODES_MAX, check, default_scenario};
+pub use scenario::{app_scenario, lock_scenario};
+pub(crate) use wall_clock::WallClock;
 
 use std::fmt;
 
 /// Why a swarm could not be run.
 #[derive(Debug)]
 pub enum SwarmError {
-    /// The scenario needs something that boards cannot do.
-    Scenario(String),
+    /// Bad input, such as a scenario that boards cannot run, or a missing tool.
+    Refused(String),
     /// A device could not be started, or does not respond.
     Device(std::io::Error),
     /// The process of this node ended by itself.
@@ -67,7 +63,7 @@ pub enum SwarmError {
 impl fmt::Display for SwarmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Scenario(text) => f.write_str(text),
+            Self::Refused(text) => f.write_str(text),
             Self::Device(error) => write!(f, "a device could not be run: {error}"),
             Self::Ended(node) => write!(f, "the process of node {node} ended by itself"),
             Self::Interrupted => f.write_str("interrupted"),

@@ -3,8 +3,9 @@
 use super::board_node::{BoardNode, Plan};
 use super::device::{Identity, Kind};
 use super::fleet::Fleet;
+use super::group::Group;
 use super::report::{Report, report};
-use super::{Group, Image, SwarmError, scenario};
+use super::{Image, SwarmError, scenario};
 use crate::base::Micros;
 use crate::base::rng::{Stream, derive_seed};
 use crate::boards::App;

@@ -9,7 +9,7 @@ use protocol::Timing;
 use protocol::base::quorum::Mode;
 
 /// The most nodes of a swarm: a board has room for this many neighbours, itself included.
-pub const NODES_MAX: u32 = 32;
+pub(crate) const NODES_MAX: u32 = 32;
 
 /// The fewest boards for a partition: of fewer, at most one per side would be left after the leader's crash.
 const CUT_NODES_MIN: u32 = 4;
@@ -18,11 +18,7 @@ const CUT_NODES_MIN: u32 = 4;
 const MAJORITY_NODES_MIN: u32 = 3;
 
 /// Returns the default scenario: boards boot and elect the best, it crashes, the network is partitioned and merges.
-///
-/// # Panics
-/// Never: the text below is a scenario.
-#[must_use]
-pub fn default_scenario(nodes: u32) -> Scenario {
+pub(crate) fn default_scenario(nodes: u32) -> Scenario {
     let cut = r#"
             [[faults]]
             at = "16s"
@@ -118,11 +114,8 @@ fn group_scenario(name: &str, about: &str, nodes: u32, seconds: u32, medium: &st
 }
 
 /// Checks that boards can run a scenario.
-///
-/// # Errors
-/// One sentence with what boards cannot do.
-pub fn check(scenario: &Scenario) -> Result<(), SwarmError> {
-    let refuse = |text: &str| Err(SwarmError::Scenario(format!("{}: {text}.", scenario.file)));
+pub(crate) fn check(scenario: &Scenario) -> Result<(), SwarmError> {
+    let refuse = |text: &str| Err(SwarmError::Refused(format!("{}: {text}.", scenario.file)));
     if scenario.world.nodes > NODES_MAX {
         return refuse(&format!("{} boards are too many: a swarm has at most {NODES_MAX}", scenario.world.nodes));
     }

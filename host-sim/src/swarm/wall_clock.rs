@@ -7,24 +7,21 @@ use std::time::{Duration, Instant};
 
 /// The time since a moment.
 #[derive(Clone, Copy, Debug)]
-pub struct WallClock(Instant);
+pub(crate) struct WallClock(Instant);
 
 impl WallClock {
     /// Starts at zero.
-    #[must_use]
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
 
     /// Returns the microseconds since the start.
-    #[must_use]
-    pub fn micros(&self) -> Micros {
+    pub(crate) fn micros(&self) -> Micros {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Returns the time left until the clock shows `at`.
-    #[must_use]
-    pub fn until(&self, at: Micros) -> Duration {
+    pub(crate) fn until(&self, at: Micros) -> Duration {
         Duration::from_micros(at.saturating_sub(self.micros()))
     }
 }

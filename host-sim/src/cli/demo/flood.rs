@@ -1,7 +1,7 @@
 //! The flood of an election, observed from outside: its tree, its hops, and the replies.
 
-use host_sim::draw::map::Mark;
-use host_sim::trace::{EventKind, TraceEvent};
+use crate::draw::map::Mark;
+use crate::trace::{EventKind, TraceEvent};
 
 /// A node in the flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::panel;
 use super::playback::{Phase, Playback, Scene};
+use crate::draw::map::{Canvas, Charset, Mark};
 use anstyle::{AnsiColor, Style};
-use host_sim::draw::map::{Canvas, Charset, Mark};
 
 const DIM: Style = AnsiColor::BrightBlack.on_default();
 const BOLD: Style = Style::new().bold();

@@ -2,8 +2,8 @@
 
 use super::flood::Step;
 use super::playback::Phase;
-use host_sim::trace::narrator::{self, Narrator};
-use host_sim::trace::{EventKind, TraceEvent};
+use crate::trace::narrator::{self, Narrator};
+use crate::trace::{EventKind, TraceEvent};
 
 /// The events that share a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

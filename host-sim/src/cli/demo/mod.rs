@@ -24,9 +24,8 @@ use screen::Screen;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-/// The arguments of `conclave demo`.
 #[derive(Args)]
-pub(crate) struct DemoArgs {
+pub(super) struct DemoArgs {
     /// The seed of capacities and losses.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -44,7 +43,7 @@ fn speed(text: &str) -> Result<f64, String> {
 }
 
 /// Plays; returns 0 unless it was interrupted.
-pub(crate) fn run(args: &DemoArgs) -> ExitCode {
+pub(super) fn run(args: &DemoArgs) -> ExitCode {
     let playback = Playback::of(args.seed);
     let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
     if args.plain || dumb || !std::io::stdout().is_terminal() {

@@ -1,9 +1,9 @@
 //! The panel beside the map: the best nodes, the progress of the election, and the frames sent.
 
 use super::playback::Scene;
+use crate::draw::map::{Canvas, Charset, Map, Mark};
+use crate::sim::topology::NO_COMPONENT;
 use anstyle::{AnsiColor, Style};
-use host_sim::draw::map::{Canvas, Charset, Map, Mark};
-use host_sim::sim::topology::NO_COMPONENT;
 use protocol::base::capacity::Capacity;
 
 pub(super) const WIDTH: usize = 22;

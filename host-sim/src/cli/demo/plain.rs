@@ -3,8 +3,8 @@
 use super::frame::wrap;
 use super::panel::{bar, best};
 use super::playback::{Phase, Playback, Scene};
-use host_sim::draw::map::{Charset, Mark};
-use host_sim::sim::topology::NO_COMPONENT;
+use crate::draw::map::{Charset, Mark};
+use crate::sim::topology::NO_COMPONENT;
 use std::fmt::Write as _;
 
 const WIDTH: usize = 79;

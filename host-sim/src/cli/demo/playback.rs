@@ -2,12 +2,12 @@
 
 use super::flood::Flood;
 use super::log::{Line, Log};
-use host_sim::check::convergence::Convergence;
-use host_sim::draw::map::{Map, Mark};
-use host_sim::nodes::world;
-use host_sim::sim::world::World;
-use host_sim::trace::{EventKind, Observer, TraceEvent};
-use host_sim::{ProtocolNode, Scenario};
+use crate::check::convergence::Convergence;
+use crate::draw::map::{Map, Mark};
+use crate::nodes::world;
+use crate::sim::world::World;
+use crate::trace::{EventKind, Observer, TraceEvent};
+use crate::{ProtocolNode, Scenario};
 use std::time::Duration;
 
 const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");

@@ -1,6 +1,6 @@
 //! The terminal during the playback: the alternate screen without a cursor, restored in every case.
 
-use host_sim::draw::map::Canvas;
+use crate::draw::map::Canvas;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;

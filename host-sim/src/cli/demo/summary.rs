@@ -1,8 +1,8 @@
 //! The summary: the leaders, the measured times, the frames sent, and what to try next.
 
 use super::playback::{Phase, Playback};
+use crate::draw::map::Mark;
 use anstyle::Style;
-use host_sim::draw::map::Mark;
 use std::fmt::Write as _;
 
 /// Further commands, and what they show.

@@ -6,8 +6,7 @@ use super::trial::Start;
 ///
 /// For bully, `nodes` includes the coordinator that crashed. It is asked like the others, so the best start costs n -
 /// 1; an election that skips members known to be down would cost one less.
-#[must_use]
-pub fn messages(algorithm: &str, nodes: u32, start: Start) -> Option<f64> {
+pub(super) fn messages(algorithm: &str, nodes: u32, start: Start) -> Option<f64> {
     let n = f64::from(nodes);
     // Capacities are equal, so ids decide: how many members outrank the starter, or how many hops it is to the best.
     let better = match start {

@@ -25,8 +25,8 @@
 mod formula;
 mod trial;
 
-pub use formula::messages as formula;
-pub use trial::{Start, Trial, TrialResult};
+use formula::messages as formula;
+use trial::{Start, Trial, TrialResult};
 
 use super::{Column, Comparison, Figure, Figures, HOP, MessageCount, NODES, Row};
 use crate::base::Micros;

@@ -24,7 +24,7 @@ const LIMIT: Micros = 60_000_000;
 
 /// Which nodes start an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
+pub(super) enum Start {
     /// This node.
     One(u32),
     /// All nodes, at the same moment.
@@ -33,7 +33,7 @@ pub enum Start {
 
 /// An election to be run.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub(super) struct Trial {
     /// The election's name.
     pub algorithm: &'static str,
     /// The number of nodes, with a crashed leader if there is one.
@@ -54,7 +54,7 @@ pub struct Trial {
 
 /// The result of a trial.
 #[derive(Clone, Debug)]
-pub struct TrialResult {
+pub(super) struct TrialResult {
     /// Messages and frames sent since the start.
     pub sent: MessageCount,
     /// The time from the start until all nodes followed the best that was up; `None` if they never did.
@@ -86,8 +86,7 @@ impl Observer for Witness {
 
 impl Trial {
     /// Runs the election.
-    #[must_use]
-    pub fn run(&self) -> TrialResult {
+    pub(super) fn run(&self) -> TrialResult {
         let mut scenario = lan_scenario(self.algorithm, self.nodes);
         scenario.world.capacity.rule = self.capacity.clone();
         let mut world = world::<Member>(&scenario, self.seed);

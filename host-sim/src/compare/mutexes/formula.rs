@@ -6,8 +6,7 @@ use super::Case;
 /// `set` is the mean size of a voting set, for locks that have them.
 ///
 /// With a crash, it is the formula of the same contention without one. Maekawa's under contention is an upper bound.
-#[must_use]
-pub fn messages(algorithm: &str, nodes: u32, case: Case, set: Option<f64>) -> Option<f64> {
+pub(super) fn messages(algorithm: &str, nodes: u32, case: Case, set: Option<f64>) -> Option<f64> {
     let others = f64::from(nodes) - 1.0;
     Some(match (algorithm, case) {
         // Request, grant, release.

@@ -18,8 +18,8 @@
 mod formula;
 mod trial;
 
-pub use formula::messages as formula;
-pub use trial::{Trial, TrialResult};
+use formula::messages as formula;
+use trial::{Trial, TrialResult};
 
 use super::{Column, Comparison, Figure, Figures, HOP, Row};
 use crate::base::Micros;
@@ -34,7 +34,7 @@ use std::ops::RangeInclusive;
 pub const SIZES: [u32; 3] = [4, 8, 16];
 
 /// The numbers of nodes that locks can be compared with.
-pub const NODES: RangeInclusive<u32> = 2..=LOCK_GROUP_MAX as u32;
+pub(crate) const NODES: RangeInclusive<u32> = 2..=LOCK_GROUP_MAX as u32;
 
 /// The messages that report a place in the queue.
 const EXTRA: [&str; 3] = ["waiting", "wait", "deferred"];

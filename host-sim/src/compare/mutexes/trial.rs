@@ -51,7 +51,7 @@ const LIMIT: Micros = 30_000_000;
 
 /// A trial to be run.
 #[derive(Clone, Copy, Debug)]
-pub struct Trial {
+pub(super) struct Trial {
     /// The lock's name.
     pub algorithm: &'static str,
     /// The number of nodes.
@@ -64,7 +64,7 @@ pub struct Trial {
 
 /// The result of a trial.
 #[derive(Clone, Debug, Default)]
-pub struct TrialResult {
+pub(super) struct TrialResult {
     /// Messages and frames sent.
     pub sent: MessageCount,
     /// The time from each request to its grant.
@@ -119,8 +119,7 @@ struct TrialRun {
 
 impl Trial {
     /// Runs the trial.
-    #[must_use]
-    pub fn run(&self) -> TrialResult {
+    pub(super) fn run(&self) -> TrialResult {
         let scenario = self.scenario();
         let mut world = world::<LockNode>(&scenario, self.seed);
         let counter = MessageCounter::new(world.node_plan().key(), Stage::Mutex);

@@ -4,7 +4,7 @@ use anstyle::Style;
 
 /// The characters of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Charset {
+pub(crate) enum Charset {
     /// Braille dots, stars and bars.
     Unicode,
     /// ASCII only.
@@ -26,7 +26,7 @@ const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
 /// The grid. Drawing beyond its edges has no effect.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Canvas {
+pub(crate) struct Canvas {
     width: usize,
     charset: Charset,
     cells: Vec<Cell>,
@@ -34,26 +34,22 @@ pub struct Canvas {
 
 impl Canvas {
     /// Creates an empty canvas of `width` columns and `height` rows.
-    #[must_use]
-    pub fn new(width: usize, height: usize, charset: Charset) -> Self {
+    pub(crate) fn new(width: usize, height: usize, charset: Charset) -> Self {
         Self { width, charset, cells: vec![BLANK; width * height] }
     }
 
     /// Returns the number of columns.
-    #[must_use]
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// Returns the number of rows.
-    #[must_use]
-    pub fn height(&self) -> usize {
+    pub(crate) fn height(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 
     /// Returns the character set.
-    #[must_use]
-    pub fn charset(&self) -> Charset {
+    pub(crate) fn charset(&self) -> Charset {
         self.charset
     }
 
@@ -66,7 +62,7 @@ impl Canvas {
     }
 
     /// Writes a text from a column on, over the present contents.
-    pub fn text(&mut self, column: i64, row: i64, text: &str, style: Style) {
+    pub(crate) fn text(&mut self, column: i64, row: i64, text: &str, style: Style) {
         for (column, glyph) in (column..).zip(text.chars()) {
             if let Some(cell) = self.cell(column, row) {
                 *cell = Cell { glyph, style, dots: 0 };
@@ -75,13 +71,13 @@ impl Canvas {
     }
 
     /// Writes a text and returns the column after it.
-    pub fn append(&mut self, column: i64, row: i64, text: &str, style: Style) -> i64 {
+    pub(crate) fn append(&mut self, column: i64, row: i64, text: &str, style: Style) -> i64 {
         self.text(column, row, text, style);
         column + text.chars().count() as i64
     }
 
     /// Draws a thin line between the centres of two cells.
-    pub fn line(&mut self, from: (i64, i64), to: (i64, i64), style: Style) {
+    pub(crate) fn line(&mut self, from: (i64, i64), to: (i64, i64), style: Style) {
         match self.charset {
             Charset::Unicode => self.braille_line(from, to, style),
             Charset::Ascii => self.ascii_line(from, to, style),
@@ -126,7 +122,7 @@ impl Canvas {
     }
 
     /// Draws another canvas over this one.
-    pub fn paste(&mut self, column: i64, row: i64, other: &Self) {
+    pub(crate) fn paste(&mut self, column: i64, row: i64, other: &Self) {
         for (other_row, cells) in (row..).zip(other.cells.chunks(other.width.max(1))) {
             for (other_column, &from) in (column..).zip(cells) {
                 if let Some(cell) = self.cell(other_column, other_row) {
@@ -137,7 +133,7 @@ impl Canvas {
     }
 
     /// Returns the rows as text without trailing blanks; with colours, each row ends unstyled.
-    pub fn rows(&self, colours: bool) -> impl Iterator<Item = String> {
+    pub(crate) fn rows(&self, colours: bool) -> impl Iterator<Item = String> {
         self.cells.chunks(self.width.max(1)).map(move |cells| row(cells, colours))
     }
 }

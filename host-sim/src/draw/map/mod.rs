@@ -2,7 +2,7 @@
 
 mod canvas;
 
-pub use canvas::{Canvas, Charset};
+pub(crate) use canvas::{Canvas, Charset};
 
 use crate::sim::node::SimNode;
 use crate::sim::topology::{Area, NO_COMPONENT, Point};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// The state of a node, as it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// It has not started yet.
     NotStarted,
     /// It is up and knows no leader.
@@ -31,8 +31,7 @@ pub enum Mark {
 
 impl Mark {
     /// Returns the character for it.
-    #[must_use]
-    pub fn glyph(self, charset: Charset) -> char {
+    pub(crate) fn glyph(self, charset: Charset) -> char {
         let (fine, ascii) = match self {
             Self::NotStarted => ('·', '.'),
             Self::Leaderless => ('○', '?'),
@@ -49,8 +48,7 @@ impl Mark {
     }
 
     /// Returns its style; leaders and followers have the colour of their leader.
-    #[must_use]
-    pub fn style(self, colour: usize) -> Style {
+    pub(crate) fn style(self, colour: usize) -> Style {
         match self {
             Self::NotStarted => Style::new().dimmed(),
             Self::Leaderless => Style::new(),
@@ -75,38 +73,37 @@ const MARGIN: usize = 5;
 
 /// A node on the map.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MapNode {
+pub(crate) struct MapNode {
     /// Its position.
-    pub point: Point,
+    pub(crate) point: Point,
     /// Its capacity; `None` is unfit to lead.
-    pub capacity: Option<u16>,
+    pub(crate) capacity: Option<u16>,
     /// Its state.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
     /// Its leader; itself, if it leads.
-    pub leader: Option<u32>,
+    pub(crate) leader: Option<u32>,
     /// The index of its leader's colour.
-    pub colour: usize,
+    pub(crate) colour: usize,
     /// Its component; `NOWHERE` if it is not up.
-    pub component: u32,
+    pub(crate) component: u32,
 }
 
 /// A map, ready to be drawn at any size.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Map {
+pub(crate) struct Map {
     /// The nodes, by id.
-    pub nodes: Vec<MapNode>,
+    pub(crate) nodes: Vec<MapNode>,
     /// The bidirectional links.
-    pub links: Vec<(u32, u32)>,
+    pub(crate) links: Vec<(u32, u32)>,
     /// The links along which the flood of an election came.
-    pub flooded: Vec<(u32, u32)>,
+    pub(crate) flooded: Vec<(u32, u32)>,
     /// Whether to draw the borders between components.
-    pub partitioned: bool,
+    pub(crate) partitioned: bool,
 }
 
 impl Map {
     /// Returns the map of the present network.
-    #[must_use]
-    pub fn of<M: SimNode>(world: &World<M>) -> Self {
+    pub(crate) fn of<M: SimNode>(world: &World<M>) -> Self {
         let ids = 0..world.node_count();
         let components = world.components(1);
         let node = |id| {
@@ -138,8 +135,7 @@ impl Map {
     }
 
     /// Draws the map at this size.
-    #[must_use]
-    pub fn draw(&self, width: usize, height: usize, charset: Charset) -> Canvas {
+    pub(crate) fn draw(&self, width: usize, height: usize, charset: Charset) -> Canvas {
         let mut canvas = Canvas::new(width, height, charset);
         let positions = self.positions(width, height);
         for (links, style) in [(&self.links, LINK), (&self.flooded, FLOODED)] {

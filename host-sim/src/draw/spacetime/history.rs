@@ -8,42 +8,42 @@ use std::collections::BTreeMap;
 
 /// The moment of an event. The order of the trace decides between two events at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub(crate) struct Moment {
     /// The time, in microseconds since the run began.
-    pub at: Micros,
+    pub(crate) at: Micros,
     /// The index of the event in the history.
-    pub order: usize,
+    pub(crate) order: usize,
 }
 
 /// A message between applications.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub(crate) struct Message {
     /// The sender.
-    pub from: u32,
+    pub(crate) from: u32,
     /// The recipient.
-    pub to: u32,
+    pub(crate) to: u32,
     /// The tokens or units it carries.
-    pub amount: u32,
+    pub(crate) amount: u32,
     /// When it was sent; `None` if it never was.
-    pub sent: Option<Moment>,
+    pub(crate) sent: Option<Moment>,
     /// When it was received; `None` if it never was.
-    pub received: Option<Moment>,
+    pub(crate) received: Option<Moment>,
 }
 
 /// A message that a snapshot found in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transit {
+pub(crate) struct Transit {
     /// The sender.
-    pub from: u32,
+    pub(crate) from: u32,
     /// The recipient.
-    pub to: u32,
+    pub(crate) to: u32,
     /// The tokens or units it carries.
-    pub amount: u32,
+    pub(crate) amount: u32,
 }
 
 /// The position of a message relative to a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Crossing {
+pub(crate) enum Crossing {
     /// Sent and received on one side of the cut.
     None,
     /// Sent before the cut and received after it: in flight.
@@ -54,23 +54,22 @@ pub enum Crossing {
 
 /// A snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub(crate) struct Cut {
     /// Its id.
-    pub id: snapshot::Id,
+    pub(crate) id: snapshot::Id,
     /// When it passes each node, and the amount the node had.
-    pub records: BTreeMap<u32, (Moment, u32)>,
+    pub(crate) records: BTreeMap<u32, (Moment, u32)>,
     /// The states reported to the initiator.
-    pub states: BTreeMap<u32, u32>,
+    pub(crate) states: BTreeMap<u32, u32>,
     /// The messages in flight reported to the initiator.
-    pub transits: Vec<Transit>,
+    pub(crate) transits: Vec<Transit>,
     /// The number of nodes of a complete snapshot, or the reason of an aborted one; `None` while it is open.
-    pub end: Option<Result<u32, &'static str>>,
+    pub(crate) end: Option<Result<u32, &'static str>>,
 }
 
 impl Cut {
     /// Returns the position of a message relative to the cut.
-    #[must_use]
-    pub fn crossing(&self, message: &Message) -> Crossing {
+    pub(crate) fn crossing(&self, message: &Message) -> Crossing {
         // A node that the cut never passes stays before it.
         let past = |node: u32, moment: Option<Moment>| {
             let record = self.records.get(&node).map(|(moment, _)| moment.order);
@@ -85,8 +84,7 @@ impl Cut {
     }
 
     /// Returns the sum over all states and all messages in flight.
-    #[must_use]
-    pub fn sum(&self) -> u64 {
+    pub(crate) fn sum(&self) -> u64 {
         let states = self.states.values().copied();
         states.chain(self.transits.iter().map(|transit| transit.amount)).map(u64::from).sum()
     }
@@ -94,7 +92,7 @@ impl Cut {
 
 /// What a node does, as far as it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     /// It sends a message.
     Send(usize),
     /// It receives one.
@@ -115,26 +113,26 @@ pub enum Action {
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub(crate) struct Event {
     /// Its time.
-    pub at: Micros,
+    pub(crate) at: Micros,
     /// The node.
-    pub node: u32,
+    pub(crate) node: u32,
     /// What the node does. Messages and cuts are given by their index in the history.
-    pub action: Action,
+    pub(crate) action: Action,
 }
 
 /// The history of the applications of a run.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub(crate) struct History {
     /// All events, in order.
-    pub events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
     /// The messages, in the order of sending.
-    pub messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     /// The snapshots, in the order of their start.
-    pub cuts: Vec<Cut>,
+    pub(crate) cuts: Vec<Cut>,
     /// Why termination cannot be detected, if a node reported that.
-    pub detection_aborted: Option<&'static str>,
+    pub(crate) detection_aborted: Option<&'static str>,
     /// The index of each message in flight, by number.
     in_flight: BTreeMap<u32, usize>,
     quiescence: Quiescence,
@@ -144,22 +142,19 @@ pub struct History {
 
 impl History {
     /// Returns when the last job really ended: all nodes idle and no message in flight.
-    #[must_use]
-    pub fn ended(&self) -> Option<Moment> {
+    pub(crate) fn ended(&self) -> Option<Moment> {
         self.ended
     }
 
     /// Returns the node that first knew of the end, and when.
-    #[must_use]
-    pub fn announced(&self) -> Option<(u32, Moment)> {
+    pub(crate) fn announced(&self) -> Option<(u32, Moment)> {
         let mut events = self.events.iter().enumerate();
         let (order, event) = events.find(|(_, event)| event.action == Action::Terminated)?;
         Some((event.node, Moment { at: event.at, order }))
     }
 
     /// Returns the number of waves begun between two moments.
-    #[must_use]
-    pub fn waves(&self, after: Moment, before: Moment) -> usize {
+    pub(crate) fn waves(&self, after: Moment, before: Moment) -> usize {
         let between = self.events.get(after.order + 1..before.order).unwrap_or_default();
         between.iter().filter(|event| matches!(event.action, Action::Wave(_))).count()
     }

@@ -13,6 +13,5 @@ mod svg;
 mod text;
 mod tracks;
 
-pub use history::{Action, Crossing, Cut, Event, History, Message, Moment, Transit};
-pub use picture::{Picture, Row};
-pub use text::NODES_MAX;
+pub(crate) use history::{Action, Crossing, Cut, Event, History, Message, Moment};
+pub(crate) use picture::{Picture, Row};

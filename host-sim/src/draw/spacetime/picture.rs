@@ -12,7 +12,7 @@ const ROWS_PER_NODE: usize = 4;
 
 /// A row of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
+pub(crate) enum Row {
     /// Events, as a range of indices: one event, or consecutive events that belong together.
     Events(Range<usize>),
     /// The true end of the job, which no node sees.
@@ -21,28 +21,27 @@ pub enum Row {
 
 /// A part of a history, to be drawn.
 #[derive(Clone, Debug)]
-pub struct Picture<'a> {
+pub(crate) struct Picture<'a> {
     /// The history.
-    pub history: &'a History,
+    pub(crate) history: &'a History,
     /// The number of nodes.
-    pub nodes: u32,
+    pub(crate) nodes: u32,
     /// The title.
-    pub title: String,
+    pub(crate) title: String,
     /// The index of the cut by which events are drawn as before or after; there may be others.
-    pub cut: Option<usize>,
+    pub(crate) cut: Option<usize>,
     /// The rows shown.
-    pub rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// How many earlier events are not shown.
-    pub earlier: usize,
+    pub(crate) earlier: usize,
     /// How many later events are not shown.
-    pub later: usize,
+    pub(crate) later: usize,
 }
 
 impl<'a> Picture<'a> {
     /// Returns the picture of a snapshot: from the first message in flight, or the first node the cut passes, to the
     /// last, with some context.
-    #[must_use]
-    pub fn of_snapshot(history: &'a History, nodes: u32, cut: usize) -> Self {
+    pub(crate) fn of_snapshot(history: &'a History, nodes: u32, cut: usize) -> Self {
         let records = history.cuts.iter().flat_map(|cut| cut.records.values().map(|(moment, _)| moment.order));
         let across = history.cuts.get(cut).into_iter().flat_map(|cut| {
             let across = history.messages.iter().filter(|message| cut.crossing(message) != Crossing::None);
@@ -70,8 +69,7 @@ impl<'a> Picture<'a> {
     }
 
     /// Returns the picture of a job: its end, and as many rows before it as there is room for.
-    #[must_use]
-    pub fn of_job(history: &'a History, nodes: u32) -> Self {
+    pub(crate) fn of_job(history: &'a History, nodes: u32) -> Self {
         let rows = rows(history, true);
         let is = |row: &Row, wanted: fn(&Action) -> bool| match row {
             Row::Events(range) => history.events[range.clone()].iter().any(|event| wanted(&event.action)),
@@ -101,26 +99,22 @@ impl<'a> Picture<'a> {
     }
 
     /// Returns the range of events shown.
-    #[must_use]
-    pub fn window(&self) -> Range<usize> {
+    pub(crate) fn window(&self) -> Range<usize> {
         self.earlier..self.history.events.len() - self.later
     }
 
     /// Returns the cut by which events are drawn as before or after.
-    #[must_use]
-    pub fn main_cut(&self) -> Option<&Cut> {
+    pub(crate) fn main_cut(&self) -> Option<&Cut> {
         self.history.cuts.get(self.cut?)
     }
 
     /// Returns the position of a message relative to that cut.
-    #[must_use]
-    pub fn crossing(&self, message: &Message) -> Crossing {
+    pub(crate) fn crossing(&self, message: &Message) -> Crossing {
         self.main_cut().map_or(Crossing::None, |cut| cut.crossing(message))
     }
 
     /// Returns a sentence about the events not shown, if there are any.
-    #[must_use]
-    pub fn omitted(&self) -> Option<String> {
+    pub(crate) fn omitted(&self) -> Option<String> {
         let events = |count: usize| if count == 1 { "1 event".to_owned() } else { format!("{count} events") };
         match (self.earlier, self.later) {
             (0, 0) => None,
@@ -133,8 +127,7 @@ impl<'a> Picture<'a> {
 
 impl Row {
     /// Returns its events.
-    #[must_use]
-    pub fn events(&self) -> Option<Range<usize>> {
+    pub(crate) fn events(&self) -> Option<Range<usize>> {
         match self {
             Self::Events(range) => Some(range.clone()),
             Self::End => None,

@@ -1,6 +1,7 @@
 //! Histories for tests, written by hand.
 
-use super::{History, Transit};
+use super::History;
+use super::history::Transit;
 use crate::base::Micros;
 use crate::trace::{AppEvent, AppRequest, EventKind, Observer as _, TraceEvent};
 use protocol::NodeId;

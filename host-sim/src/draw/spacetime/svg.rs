@@ -72,8 +72,7 @@ fn seconds(at: u64) -> String {
 
 impl Picture<'_> {
     /// Returns the picture as an SVG document.
-    #[must_use]
-    pub fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         let drawing = Drawing::new(self);
         let mut text = drawing.document().to_string();
         text.push('\n');

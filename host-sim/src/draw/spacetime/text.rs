@@ -7,7 +7,7 @@ use crate::draw::map::{Canvas, Charset};
 use anstyle::{AnsiColor, Style};
 
 /// The most nodes that fit.
-pub const NODES_MAX: u32 = 8;
+pub(crate) const NODES_MAX: u32 = 8;
 
 /// The most columns: the least terminal, without its last column.
 const WIDTH: usize = 79;
@@ -35,10 +35,7 @@ fn style(crossing: Crossing) -> Style {
 
 impl Picture<'_> {
     /// Returns the picture as text, at most 79 columns wide.
-    ///
-    /// # Errors
-    /// A sentence, if there are too many nodes.
-    pub fn text(&self, charset: Charset, colours: bool) -> Result<String, String> {
+    pub(crate) fn text(&self, charset: Charset, colours: bool) -> Result<String, String> {
         if self.nodes > NODES_MAX {
             return Err(format!(
                 "A text picture has room for {NODES_MAX} nodes, not for {}: draw it with --svg FILE.",

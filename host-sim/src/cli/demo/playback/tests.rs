@@ -1,6 +1,6 @@
 use super::*;
-use host_sim::draw::map::{Canvas, Charset};
-use host_sim::sim::topology::{Link, NO_COMPONENT};
+use crate::draw::map::{Canvas, Charset};
+use crate::sim::topology::{Link, NO_COMPONENT};
 use std::sync::LazyLock;
 
 /// The playbacks of the first seeds, which the tests share.

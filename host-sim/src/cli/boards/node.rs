@@ -1,9 +1,10 @@
 //! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
 
+use crate::swarm::WallClock;
 use clap::{Args, ValueEnum};
 use firmware::report::{RecordsAtBoot, Report, Status};
+use firmware::storage::config_page::Secret;
 use firmware::storage::crc::checksum;
-use host_sim::swarm::{WallClock, key_bytes};
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::NoGroup;
 use protocol::base::quorum::Mode;
@@ -34,7 +35,6 @@ const STATUS_PERIOD_US: u64 = 10_000_000;
 /// A wired network does not measure link quality.
 const QUALITY_UNKNOWN: u8 = u8::MAX;
 
-/// The arguments of `conclave node`.
 #[derive(Args)]
 pub(crate) struct NodeArgs {
     /// The node's id, unique in its group.
@@ -93,7 +93,7 @@ struct Desktop<'a> {
 type DesktopNode = Node<Wireless, NoMutex, NEIGHBOURS_MAX>;
 
 /// Runs until interrupted; returns 0 then, 1 if the node halted, 2 if it cannot start.
-pub(crate) fn run(args: &NodeArgs) -> ExitCode {
+pub(super) fn run(args: &NodeArgs) -> ExitCode {
     match run_node(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Stop::Halted) => ExitCode::FAILURE,
@@ -159,7 +159,7 @@ impl Desktop<'_> {
         };
         let config = Config {
             me: NodeId(args.id),
-            key: Key::new(key_bytes(&args.group)),
+            key: Key::new(Secret::of_group(&args.group).0),
             hops: args.hops,
             may_lead: !args.never_leads,
             mode: Mode::Available,

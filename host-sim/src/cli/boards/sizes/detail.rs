@@ -3,7 +3,7 @@
 //! Code counts for the crate of its source line, also when it was inlined; code of the standard library counts for its
 //! caller. Data counts for the crate in its symbol.
 
-use host_sim::boards::{BOARDS, LineTable, line_table};
+use crate::boards::{BOARDS, LineTable, line_table};
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,12 +1,10 @@
 //! `conclave flash-board`: builds the image of a board and writes it to the board plugged in.
 
 use super::PartsArgs;
+use crate::boards::Board;
+use crate::boards::tools::{self, FlashMethod};
 use clap::Args;
-use host_sim::boards::tools::{self, FlashMethod};
-use host_sim::boards::{Board, Parts};
-use std::process::ExitCode;
 
-/// The arguments of `conclave flash-board`.
 #[derive(Args)]
 pub(crate) struct FlashBoardArgs {
     /// The board plugged in.
@@ -19,12 +17,10 @@ pub(crate) struct FlashBoardArgs {
     dry_run: bool,
 }
 
-/// Builds and writes the image; returns 0 on success, 2 otherwise.
-pub(crate) fn run(args: &FlashBoardArgs) -> ExitCode {
-    super::exit_code(args.parts.parts().and_then(|parts| flash(args.board, &parts, args.dry_run)))
-}
-
-fn flash(board: &Board, parts: &Parts, dry_run: bool) -> Result<(), String> {
+/// Builds the image and writes it.
+pub(super) fn run(args: &FlashBoardArgs) -> Result<(), String> {
+    let FlashBoardArgs { board, dry_run, .. } = *args;
+    let parts = args.parts.parts()?;
     println!("1. build the image of {}: package {}, for {}", board.name, board.package, board.target);
     println!("   with the election {} and the lock {}", parts.election, parts.mutex);
     // A missing tool is reported before the build.
@@ -42,7 +38,7 @@ fn flash(board: &Board, parts: &Parts, dry_run: bool) -> Result<(), String> {
     if dry_run {
         return Ok(());
     }
-    let files = super::firmware::built(board, parts)?;
+    let files = super::firmware::built(board, &parts)?;
     match (method?, &files[..]) {
         (FlashMethod::Drive(drive), [file, ..]) => {
             tools::copy(file, &drive)?;

@@ -1,11 +1,11 @@
 //! `conclave swarm`: real firmware on emulated boards.
 
+use crate::boards::{App, Parts, toolchain};
+use crate::check;
+use crate::swarm::{self, Count, Image, NODES_MAX, Options, Report, SwarmError};
+use crate::trace::narrator::Narrator;
+use crate::{Scenario, TraceEvent};
 use clap::Args;
-use host_sim::boards::{App, Parts, toolchain};
-use host_sim::check;
-use host_sim::swarm::{self, Count, Image, NODES_MAX, Options, Report, SwarmError};
-use host_sim::trace::narrator::Narrator;
-use host_sim::{Scenario, TraceEvent};
 use protocol::base::quorum::Mode;
 use protocol::election::Wireless;
 use std::io::Write;
@@ -13,7 +13,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-/// The arguments of `conclave swarm`.
 #[derive(Args)]
 pub(crate) struct SwarmArgs {
     /// The number of nodes.
@@ -46,51 +45,42 @@ pub(crate) struct SwarmArgs {
     json: bool,
 }
 
-enum Failure {
-    /// Bad input, or a missing tool.
-    Refused(String),
-    Interrupted,
-}
-
 /// Runs the swarm; returns 0 if no checker found a violation, 1 if one did, 2 for bad input or a missing tool.
-pub(crate) fn run(args: &SwarmArgs) -> ExitCode {
+pub(super) fn run(args: &SwarmArgs) -> ExitCode {
     match report(args) {
         Ok(report) => super::exit_if(&super::print(&report, args.json, show), report.violations.is_empty()),
-        Err(Failure::Refused(reason)) => super::refuse(reason),
-        Err(Failure::Interrupted) => {
+        Err(SwarmError::Interrupted) => {
             eprintln!("interrupted; every board is switched off");
             ExitCode::from(super::EXIT_INTERRUPTED)
         }
+        Err(error) => super::refuse(error),
     }
 }
 
-fn report(args: &SwarmArgs) -> Result<Report, Failure> {
-    let refused = |error: &dyn std::fmt::Display| Failure::Refused(error.to_string());
-    let interrupted = super::interrupts().map_err(|error| refused(&error))?;
+fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
+    let interrupted = super::interrupts().map_err(refused)?;
     if args.desktops > 0 && (args.mutex.is_some() || args.app.is_some()) {
-        return Err(Failure::Refused("nodes on this desktop have no locks and no applications".to_owned()));
+        return Err(refused("nodes on this desktop have no locks and no applications"));
     }
     let mut scenario = match (&args.scenario, args.app) {
-        (Some(file), _) => Scenario::load(file, check::OF_LOCKS).map_err(|error| refused(&error))?,
+        (Some(file), _) => Scenario::load(file, check::OF_LOCKS).map_err(refused)?,
         (None, Some(app)) => swarm::app_scenario(app, args.nodes),
         (None, None) if args.mutex.is_some() => swarm::lock_scenario(args.nodes),
         (None, None) => swarm::default_scenario(args.nodes),
     };
     if let Some(name) = &args.election {
-        scenario = scenario.with_election(name).map_err(|text| refused(&text))?;
+        scenario = scenario.with_election(name).map_err(refused)?;
     }
     if args.desktops > 0 && scenario.election != Wireless::NAME {
-        return Err(Failure::Refused("nodes on this desktop run the election \"wireless\" and no other".to_owned()));
+        return Err(refused("nodes on this desktop run the election \"wireless\" and no other"));
     }
-    swarm::check(&scenario).map_err(|error| refused(&error))?;
-    let parts = parts(&scenario, args).map_err(|text| refused(&text))?;
-    let image = build(&parts).map_err(|text| {
-        // The interrupt also ended the compiler.
-        if interrupted.load(Ordering::Relaxed) { Failure::Interrupted } else { Failure::Refused(text) }
-    })?;
+    swarm::check(&scenario)?;
+    let parts = parts(&scenario, args).map_err(refused)?;
+    // The interrupt also ended the compiler.
+    let failed = |text| if interrupted.load(Ordering::Relaxed) { SwarmError::Interrupted } else { refused(text) };
     let options = Options {
-        image,
-        desktop: std::env::current_exe().map_err(|error| refused(&error))?,
+        image: build(&parts).map_err(failed)?,
+        desktop: std::env::current_exe().map_err(refused)?,
         desktops: args.desktops.min(scenario.world.nodes),
         board_options: 0,
         app: parts.app,
@@ -103,14 +93,12 @@ fn report(args: &SwarmArgs) -> Result<Report, Failure> {
             let _ = writeln!(std::io::stdout(), "{line}"); // a reader may close the pipe
         }
     };
-    swarm::run(&scenario, args.seed, &options, &mut narrate, &mut |_, _| {}, &interrupted).map_err(
-        |error| match error {
-            SwarmError::Interrupted => Failure::Interrupted,
-            SwarmError::Scenario(_) | SwarmError::Device(_) | SwarmError::Ended(_) => {
-                Failure::Refused(error.to_string())
-            }
-        },
-    )
+    swarm::run(&scenario, args.seed, &options, &mut narrate, &mut |_, _| {}, &interrupted)
+}
+
+/// Bad input, or a missing tool.
+fn refused(reason: impl std::fmt::Display) -> SwarmError {
+    SwarmError::Refused(reason.to_string())
 }
 
 /// Returns the parts of the boards' image.
@@ -138,14 +126,13 @@ fn build(parts: &Parts) -> Result<Image, String> {
 }
 
 fn replay(args: &SwarmArgs) -> String {
-    let scenario = args
-        .scenario
-        .as_ref()
-        .map_or_else(|| format!("--nodes {}", args.nodes), |file| format!("--scenario {}", file.display()));
-    let election = args.election.as_ref().map_or_else(String::new, |name| format!(" --election {name}"));
-    let mutex = args.mutex.as_ref().map_or_else(String::new, |name| format!(" --mutex {name}"));
-    let app = args.app.map_or_else(String::new, |app| format!(" --app {}", app.name()));
-    format!("conclave swarm {scenario}{election}{mutex}{app} --seed {}", args.seed)
+    let SwarmArgs { nodes, scenario, election, mutex, app, seed, .. } = args;
+    let scenario =
+        scenario.as_ref().map_or_else(|| format!("--nodes {nodes}"), |file| format!("--scenario {}", file.display()));
+    let part = |flag, name: Option<&str>| name.map_or_else(String::new, |name| format!(" --{flag} {name}"));
+    let [election, mutex] = [part("election", election.as_deref()), part("mutex", mutex.as_deref())];
+    let app = part("app", app.map(App::name));
+    format!("conclave swarm {scenario}{election}{mutex}{app} --seed {seed}")
 }
 
 fn show(report: &Report) -> std::io::Result<()> {

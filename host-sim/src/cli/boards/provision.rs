@@ -2,15 +2,14 @@
 //!
 //! They are stored outside of the image: writing a new image keeps them, and they are the same for every image.
 
+use crate::boards::tools::{self, FlashMethod};
+use crate::boards::{Board, Flashing, Network, Region, in_file, option_bits, uf2};
 use clap::Args;
 use firmware::storage::config_page::access_point::{self, AccessPoint, AccessPointError};
 use firmware::storage::config_page::blobs::Blobs;
 use firmware::storage::config_page::{ConfigPage, GROUP_DEFAULT, PORT_DEFAULT, Secret, options};
-use host_sim::boards::tools::{self, FlashMethod};
-use host_sim::boards::{Board, Network, Region, uf2};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// The environment variable with the access point's key: other users of a machine can see a command line.
 const WIFI_KEY: &str = "CONCLAVE_WIFI_KEY";
@@ -20,7 +19,6 @@ const BLOBS: [&str; 3] = ["43439A0.bin", "43439A0_clm.bin", "nvram_rp2040.bin"];
 /// The most members of a board's group.
 const MEMBERS_MAX: u8 = 32;
 
-/// The arguments of `conclave provision`.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ProvisionArgs {
@@ -84,26 +82,21 @@ struct Piece {
     bytes: Vec<u8>,
 }
 
-/// Writes the pieces; returns 0 on success, 2 otherwise.
-pub(crate) fn run(args: &ProvisionArgs) -> ExitCode {
-    let wifi_key = std::env::var(WIFI_KEY).unwrap_or_default();
-    super::exit_code(pieces(args, &wifi_key).and_then(|pieces| write(args, &pieces)))
+/// Writes the pieces.
+pub(super) fn run(args: &ProvisionArgs) -> Result<(), String> {
+    write(args, &pieces(args)?)
 }
 
 /// Returns the pieces to be written.
-fn pieces(args: &ProvisionArgs, wifi_key: &str) -> Result<Vec<Piece>, String> {
+fn pieces(args: &ProvisionArgs) -> Result<Vec<Piece>, String> {
     let layout = args.board.layout();
     let region_of = |name: &str| {
         let region = layout.region(name).cloned();
         region.ok_or_else(|| format!("the memory map of {} has no room for this", args.board.name))
     };
     if args.members > 0 && args.id >= args.members.into() {
-        return Err(format!(
-            "of {} members the last is node {}, so node {} is no member",
-            args.members,
-            args.members - 1,
-            args.id
-        ));
+        let (id, members, last) = (args.id, args.members, args.members - 1);
+        return Err(format!("of {members} members the last is node {last}, so node {id} is no member"));
     }
     let has_wifi = args.board.network == Network::Wifi;
     if !has_wifi && (args.wifi.is_some() || args.wifi_firmware.is_some()) {
@@ -111,7 +104,8 @@ fn pieces(args: &ProvisionArgs, wifi_key: &str) -> Result<Vec<Piece>, String> {
     }
     let mut config = page(args).encode().to_vec();
     if let Some(name) = &args.wifi {
-        let access = AccessPoint::new(name, wifi_key).map_err(|error| match error {
+        let wifi_key = std::env::var(WIFI_KEY).unwrap_or_default();
+        let access = AccessPoint::new(name, &wifi_key).map_err(|error| match error {
             AccessPointError::Name => "an access point's name has 1 to 32 bytes".to_owned(),
             _ => format!("the key in {WIFI_KEY} has to have 8 to 63 bytes, or none for an open network"),
         })?;
@@ -122,8 +116,7 @@ fn pieces(args: &ProvisionArgs, wifi_key: &str) -> Result<Vec<Piece>, String> {
     if let Some(folder) = &args.wifi_firmware {
         pieces.push(Piece { name: "the blobs of the Wi-Fi chip", region: region_of("BLOBS")?, bytes: blobs(folder)? });
     }
-    let oversized = pieces.iter().find(|piece| piece.bytes.len() as u64 > piece.region.bytes);
-    match oversized {
+    match pieces.iter().find(|piece| piece.bytes.len() as u64 > piece.region.bytes) {
         Some(piece) => Err(format!("{} exceed the region of {} bytes", piece.name, piece.region.bytes)),
         None => Ok(pieces),
     }
@@ -131,20 +124,17 @@ fn pieces(args: &ProvisionArgs, wifi_key: &str) -> Result<Vec<Piece>, String> {
 
 /// Returns the config page.
 fn page(args: &ProvisionArgs) -> ConfigPage {
-    let mut bits = 0;
-    for (option, on) in [
+    let bits = [
         (options::FACTORY, !args.used),
         (options::NEVER_LEADS, args.never_leads),
         (options::LAN, args.board.network != Network::Radio),
         (options::MEASURED, args.capacity.is_none()),
         (options::QUORUM, args.quorum),
-    ] {
-        bits |= if on { option } else { 0 };
-    }
+    ];
     ConfigPage {
         id: args.id,
         capacity: args.capacity.unwrap_or(0).into(),
-        options: bits,
+        options: option_bits(&bits),
         port: args.port,
         seed: u64::from(args.id),
         key: args.key.unwrap_or_else(|| Secret::of_group(&args.group)),
@@ -159,7 +149,7 @@ fn page(args: &ProvisionArgs) -> ConfigPage {
 fn blobs(folder: &Path) -> Result<Vec<u8>, String> {
     let [firmware, clm, nvram] = BLOBS.map(|name| {
         let file = folder.join(name);
-        fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))
+        fs::read(&file).map_err(in_file(&file))
     });
     let (firmware, clm, nvram) = (firmware?, clm?, nvram?);
     let mut bytes = Vec::new();
@@ -182,8 +172,7 @@ fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
     match (&args.output, tools::flash_method(args.board)) {
         (Some(_), _) => {
             let drive = drive_file(args.board, pieces, folder)?;
-            let files = files(args.board, pieces, folder)?;
-            for (file, address) in &files {
+            for (file, address) in files(args.board, pieces, folder)? {
                 println!("{}: for {address:#x}", file.display());
             }
             if let Some(file) = drive {
@@ -211,7 +200,7 @@ fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
 fn files(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Vec<(PathBuf, u64)>, String> {
     let file = |Piece { region, bytes, .. }: &Piece| {
         let file = folder.join(format!("{}-{}.bin", board.name, region.name.to_lowercase()));
-        fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+        fs::write(&file, bytes).map_err(in_file(&file))?;
         Ok((file, region.origin))
     };
     pieces.iter().map(file).collect()
@@ -219,23 +208,20 @@ fn files(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Vec<(PathBuf,
 
 /// Writes one UF2 file, if the board has a drive.
 fn drive_file(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Option<PathBuf>, String> {
-    if !matches!(board.flashing, host_sim::boards::Flashing::Drive(_)) {
+    if !matches!(board.flashing, Flashing::Drive(_)) {
         return Ok(None);
     }
     let file = folder.join(format!("{}-provision.uf2", board.name));
     let address = |piece: &Piece| u32::try_from(piece.region.origin).unwrap_or(u32::MAX); // UF2 has 32-bit addresses
     let pieces: Vec<_> = pieces.iter().map(|piece| (address(piece), piece.bytes.clone())).collect();
-    fs::write(&file, uf2::encode(&pieces, uf2::RP2040)?).map_err(|error| format!("{}: {error}", file.display()))?;
+    fs::write(&file, uf2::encode(&pieces, uf2::RP2040)?).map_err(in_file(&file))?;
     Ok(Some(file))
 }
 
 /// Parses 32 hexadecimal digits.
 fn key(text: &str) -> Result<Secret, String> {
-    let error = || "a key has 32 hexadecimal digits".to_owned();
-    if text.len() != 32 || !text.is_ascii() {
-        return Err(error());
-    }
-    u128::from_str_radix(text, 16).map(|number| Secret(number.to_be_bytes())).map_err(|_| error())
+    let number = Some(text).filter(|text| text.len() == 32).and_then(|text| u128::from_str_radix(text, 16).ok());
+    number.map(|number| Secret(number.to_be_bytes())).ok_or_else(|| "a key has 32 hexadecimal digits".to_owned())
 }
 
 /// Parses a PAN id; all ones is the broadcast id, and zero stands for none.

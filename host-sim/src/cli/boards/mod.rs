@@ -1,0 +1,85 @@
+//! The commands for boards, and for nodes in real time.
+
+mod firmware;
+mod flash_board;
+mod node;
+mod provision;
+mod sizes;
+mod swarm;
+
+use super::{EXIT_INTERRUPTED, exit_if, interrupts, print, refuse};
+use crate::boards::{App, Board, Inspection, Parts, build, in_file, inspect};
+use clap::Subcommand;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Subcommand)]
+pub(super) enum BoardCommand {
+    /// Boots emulated boards with the real firmware and narrates their election.
+    Swarm(swarm::SwarmArgs),
+    /// Runs this desktop as a node of a real network.
+    Node(node::NodeArgs),
+    /// Shows what uses a board's flash and RAM, and checks every image.
+    Sizes(sizes::SizesArgs),
+    /// Builds the image of a board.
+    Firmware(firmware::FirmwareArgs),
+    /// Builds the image of a board and writes it to the board plugged in.
+    FlashBoard(flash_board::FlashBoardArgs),
+    /// Writes a board's identity, group key and access point to the board plugged in.
+    Provision(provision::ProvisionArgs),
+}
+
+pub(super) fn run(command: &BoardCommand) -> ExitCode {
+    match command {
+        BoardCommand::Swarm(args) => swarm::run(args),
+        BoardCommand::Node(args) => node::run(args),
+        BoardCommand::Sizes(args) => sizes::run(args),
+        BoardCommand::Firmware(args) => exit_code(firmware::run(args)),
+        BoardCommand::FlashBoard(args) => exit_code(flash_board::run(args)),
+        BoardCommand::Provision(args) => exit_code(provision::run(args)),
+    }
+}
+
+/// The algorithms and the application of an image.
+#[derive(clap::Args)]
+struct PartsArgs {
+    /// The election algorithm, the only one in the image.
+    #[arg(long, value_name = "NAME")]
+    election: Option<String>,
+    /// The lock algorithm; without it, the image has no locks.
+    #[arg(long, value_name = "NAME")]
+    mutex: Option<String>,
+    /// The application: tokens, diffusing or clock. With `clock` the LEDs of all boards flash together.
+    #[arg(long, value_name = "NAME", value_parser = App::by_name)]
+    app: Option<App>,
+}
+
+impl PartsArgs {
+    fn parts(&self) -> Result<Parts, String> {
+        let parts = Parts::choose(self.election.as_deref(), self.mutex.as_deref())?;
+        Ok(Parts { app: self.app.unwrap_or_default(), ..parts })
+    }
+}
+
+/// Returns 0, or prints the error and returns 2.
+fn exit_code(result: Result<(), String>) -> ExitCode {
+    result.map_or_else(refuse, |()| ExitCode::SUCCESS)
+}
+
+/// Builds the image of a board, after setting up the toolchain.
+fn image(board: &Board, parts: &Parts) -> Result<PathBuf, String> {
+    let toolchain = board.prepare_toolchain(|command| eprintln!("setting up: {command}"))?;
+    eprintln!("building the image of {}", board.name);
+    build(board, parts, toolchain)
+}
+
+/// Builds and inspects the image of a board; returns its file and the bytes in it.
+fn inspected(board: &Board, parts: &Parts) -> Result<(PathBuf, Vec<u8>, Inspection), String> {
+    let image = image(board, parts)?;
+    let elf = fs::read(&image).map_err(in_file(&image))?;
+    // Only the default parts are held to the limits of a board.
+    let limits = parts.are_default().then_some(board.limits);
+    let inspection = inspect(board, limits, &elf).map_err(in_file(&image))?;
+    Ok((image, elf, inspection))
+}

@@ -1,0 +1,103 @@
+//! `conclave sizes`: the use of a board's flash and RAM, and the inspection of every image.
+
+mod detail;
+mod stages;
+
+use crate::boards::{BOARDS, Board, Inspection, Parts, in_file};
+use clap::Args;
+use serde::Serialize;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(crate) struct SizesArgs {
+    /// Show this board's image in detail, instead of comparing all boards.
+    #[arg(value_name = "BOARD", value_parser = Board::by_name)]
+    board: Option<&'static Board>,
+    #[command(flatten)]
+    parts: super::PartsArgs,
+    /// Show this image in detail, instead of building one.
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
+    /// Show the RAM of each stage of a node, instead of building an image.
+    #[arg(long, conflicts_with_all = ["board", "image"])]
+    stages: bool,
+    /// Print one JSON object and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+/// All boards beside each other.
+#[derive(Serialize)]
+struct Table {
+    boards: Vec<Row>,
+}
+
+/// One board.
+#[derive(Serialize)]
+struct Row {
+    board: &'static str,
+    target: &'static str,
+    flash_limit: u64,
+    ram_limit: u64,
+    #[serde(flatten)]
+    inspection: Inspection,
+}
+
+/// Measures; returns 0 if all images pass inspection, 1 if one does not, 2 if an image cannot be measured.
+pub(super) fn run(args: &SizesArgs) -> ExitCode {
+    match sizes(args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(reason) => super::refuse(reason),
+    }
+}
+
+/// Returns whether all images pass inspection.
+fn sizes(args: &SizesArgs) -> Result<bool, String> {
+    if args.stages {
+        return print(&stages::sizes(), args.json, stages::show).map(|()| true);
+    }
+    let parts = args.parts.parts();
+    let image = match (&args.image, args.board) {
+        (Some(image), _) => image.clone(),
+        (None, Some(board)) => super::image(board, &parts?)?,
+        (None, None) => return compare(&parts?, args.json),
+    };
+    let sizes = fs::read(&image).map_err(|error| error.to_string()).and_then(|elf| detail::sizes(&elf));
+    print(&sizes.map_err(in_file(&image))?, args.json, detail::show).map(|()| true)
+}
+
+/// Compares all boards, each against its limits.
+fn compare(parts: &Parts, json: bool) -> Result<bool, String> {
+    let mut table = Table { boards: Vec::new() };
+    for board in &BOARDS {
+        let (.., inspection) = super::inspected(board, parts)?;
+        let limits = if parts.are_default() { board.limits } else { board.memory() };
+        let Board { name, target, .. } = *board;
+        table.boards.push(Row { board: name, target, flash_limit: limits.flash, ram_limit: limits.ram, inspection });
+    }
+    print(&table, json, show)?;
+    for Row { board, inspection, .. } in &table.boards {
+        for text in &inspection.violations {
+            eprintln!("{board}: {text}");
+        }
+    }
+    Ok(table.boards.iter().all(|row| row.inspection.violations.is_empty()))
+}
+
+fn print<R: Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>) -> Result<(), String> {
+    super::print(report, json, text).map_err(|error| error.to_string())
+}
+
+fn show(table: &Table) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "| board | flash | limit | RAM | limit |\n| --- | ---: | ---: | ---: | ---: |")?;
+    for Row { board, flash_limit, ram_limit, inspection, .. } in &table.boards {
+        let used = inspection.used;
+        writeln!(out, "| {board} | {} | {flash_limit} | {} | {ram_limit} |", used.flash, used.ram)?;
+    }
+    Ok(())
+}
