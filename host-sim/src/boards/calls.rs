@@ -4,25 +4,21 @@
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
-/// A function.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,
     start: u64,
     end: u64,
-    /// Its calls.
     pub(super) calls: Vec<Call>,
 }
 
 #[cfg(test)]
 impl Function {
-    /// Creates a function for tests.
     pub(super) fn named(number: usize, calls: Vec<Call>) -> Self {
         Self { name: format!("f{number}"), start: 0, end: 0, calls }
     }
 }
 
-/// A branch into a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     /// The address of the branch.

@@ -7,16 +7,13 @@ use serde::Serialize;
 /// The bytes an image uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Used {
-    /// Of flash.
     pub flash: u64,
     /// Of RAM, without the stack.
     pub ram: u64,
 }
 
-/// The result of an inspection.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Inspection {
-    /// The memory it uses.
     #[serde(flatten)]
     pub used: Used,
     /// The violations, a sentence each.

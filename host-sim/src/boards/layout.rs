@@ -1,27 +1,20 @@
 //! Memory maps, parsed from linker scripts: the part of the language that the boards' maps use.
 
-/// A range of memory with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// Its name.
     pub name: String,
-    /// Its first address.
     pub origin: u64,
-    /// Its length.
     pub bytes: u64,
 }
 
 impl Region {
-    /// Returns whether it contains `bytes` bytes from `address` on.
     pub(crate) fn holds(&self, address: u64, bytes: u64) -> bool {
         address >= self.origin && address.saturating_add(bytes) <= self.origin + self.bytes
     }
 }
 
-/// A memory map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Its regions.
     pub regions: Vec<Region>,
 }
 
@@ -34,7 +27,6 @@ impl Layout {
         Some(Self { regions })
     }
 
-    /// Returns the region of this name.
     pub(crate) fn region(&self, name: &str) -> Option<&Region> {
         self.regions.iter().find(|region| region.name == name)
     }

@@ -23,10 +23,8 @@ use crate::base::nearest::unknown;
 use std::path::Path;
 use toolchain::Toolchain;
 
-/// How the image is written to a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flashing {
-    /// The emulator loads it.
     Emulated,
     /// By a debug probe; the name of the chip in probe-rs.
     Probe(&'static str),
@@ -34,7 +32,6 @@ pub(crate) enum Flashing {
     Drive(&'static str),
 }
 
-/// The network of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Network {
     /// IEEE 802.15.4.
@@ -48,30 +45,22 @@ pub(crate) enum Network {
 /// The most bytes an image may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Of flash.
     pub flash: u64,
     /// Of RAM, without the stack.
     pub ram: u64,
 }
 
-/// A board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Board {
     /// Its name: on the command line, of its binary and of its feature.
     pub name: &'static str,
-    /// The package of its image.
     pub package: &'static str,
-    /// Its target triple.
     pub target: &'static str,
     /// The feature that selects it among the boards of its package.
     pub feature: Option<&'static str>,
-    /// How its image is written.
     pub flashing: Flashing,
-    /// Its network.
     pub network: Network,
-    /// The limits of its image.
     pub limits: Limits,
-    /// Its memory map.
     map: &'static str,
 }
 
@@ -98,13 +87,11 @@ macro_rules! board {
 
 const RP2040: Flashing = Flashing::Drive("RP2040");
 
-/// The emulated board.
 pub(crate) const EMULATED: Board = Board {
     feature: None,
     ..board!("mps2-an385", "firmware-qemu", "thumbv7m-none-eabi", Flashing::Emulated, Network::Ethernet, LARGE)
 };
 
-/// All boards.
 #[rustfmt::skip]
 pub(crate) const BOARDS: [Board; 6] = [
     board!("nrf52840-dk", "firmware-nrf", "thumbv7em-none-eabihf", Flashing::Probe("nRF52840_xxAA"), Network::Radio, SMALL),
@@ -116,7 +103,6 @@ pub(crate) const BOARDS: [Board; 6] = [
 ];
 
 impl Board {
-    /// Returns the board of this name.
     pub(crate) fn by_name(name: &str) -> Result<&'static Self, String> {
         BOARDS
             .iter()
@@ -124,7 +110,6 @@ impl Board {
             .ok_or_else(|| unknown("board", name, BOARDS.map(|board| board.name).into_iter()))
     }
 
-    /// Returns its memory map.
     pub(crate) fn layout(&self) -> Layout {
         Layout::parse(self.map).expect("the map of every board is read in a test")
     }

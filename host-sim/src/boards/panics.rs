@@ -13,7 +13,6 @@ use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use object::{Object, ObjectSection};
 use std::collections::BTreeSet;
 
-/// The panic handler.
 const HANDLER: &str = "rust_begin_unwind";
 /// The sources whose panics are searched for.
 const SOURCES: &str = "protocol/src/";
@@ -27,7 +26,6 @@ const AUDITED: [(&str, &str); 1] =
 pub(crate) struct PanicPath {
     /// The line of `protocol` where it starts.
     pub line: String,
-    /// The functions along it.
     pub through: Vec<String>,
 }
 
@@ -113,7 +111,6 @@ pub(crate) fn line_table<'a>(file: &object::File<'a>) -> Result<LineTable<'a>, S
     Dwarf::load(load).and_then(Context::from_dwarf).map_err(|error| error.to_string())
 }
 
-/// Returns whether an instruction comes from an audited file.
 fn is_audited(context: &LineTable<'_>, address: u64) -> bool {
     let is_known = |file: &str| AUDITED.iter().any(|(known, _)| file.ends_with(known));
     find_line(context, address, |file, _| is_known(file).then_some(())).is_some()

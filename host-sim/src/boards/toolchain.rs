@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The program that emulates boards.
-pub const EMULATOR: &str = "qemu-system-arm";
+pub(crate) const EMULATOR: &str = "qemu-system-arm";
 
 /// The packages of Debian's compiler, with the sources of the core library.
 const DEBIAN_COMPILER: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
@@ -40,7 +40,6 @@ const PACKAGE_MANAGERS: [PackageManager; 6] = [
     BREW,
 ];
 
-/// The observed state of this system.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts: every combination is possible")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Facts {
@@ -65,7 +64,6 @@ enum Step {
 }
 
 impl Step {
-    /// Returns the command line.
     fn command(self, target: &str) -> String {
         match self {
             Self::AddTarget => format!("rustup target add {target}"),
@@ -75,7 +73,6 @@ impl Step {
     }
 }
 
-/// The next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Next {
     /// Everything is installed: build with this compiler.
@@ -86,7 +83,6 @@ enum Next {
     Ask { missing: &'static str, command: String },
 }
 
-/// Returns the next action.
 fn next(facts: &Facts) -> Next {
     let may_try = |step: Step| !facts.failed.contains(&step);
     let may_install = facts.root && facts.packages == Some(APT);
@@ -144,7 +140,7 @@ pub fn prepare(log: impl FnMut(&str)) -> Result<Toolchain, String> {
 ///
 /// # Errors
 /// A sentence with the command that the user has to run.
-pub fn prepare_compiler(target: &'static str, log: impl FnMut(&str)) -> Result<Toolchain, String> {
+pub(super) fn prepare_compiler(target: &'static str, log: impl FnMut(&str)) -> Result<Toolchain, String> {
     prepare_for(|failed| Facts { emulator: true, ..observe(target, failed) }, log)
 }
 
@@ -183,7 +179,7 @@ fn observe(target: &'static str, failed: &[Step]) -> Facts {
 
 /// Returns the path of a program, if it is on the PATH.
 #[must_use]
-pub fn on_path(program: &str) -> Option<PathBuf> {
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH")?;
     env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
@@ -222,7 +218,6 @@ fn run(command: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A system that has everything.
     fn complete() -> Facts {
         Facts { emulator: true, core: true, rustup: true, ..Facts::default() }
     }

@@ -9,16 +9,12 @@ use std::{env, fs};
 const PROBE: &str = "probe-rs";
 /// The name of the drive of a Raspberry Pi Pico.
 const DRIVE: &str = "RPI-RP2";
-/// A file on that drive.
 const DRIVE_MARK: &str = "INFO_UF2.TXT";
-/// How to install probe-rs.
 pub(crate) const PROBE_ADVICE: &str = "install probe-rs: `cargo install probe-rs-tools --locked` (on Linux it needs the package \
                                 libudev-dev first), or as https://probe.rs/docs/getting-started/installation says";
-/// How to start the bootloader.
 pub(crate) const DRIVE_ADVICE: &str =
     "hold the board's button BOOTSEL while you plug it in, and wait until the drive RPI-RP2 is there";
 
-/// A method to write to a board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FlashMethod {
     /// By probe-rs, with this name of the chip.
@@ -44,7 +40,6 @@ fn choose(board: &Board, drive: Option<PathBuf>, probe: bool) -> Result<FlashMet
     }
 }
 
-/// Returns the mounted drive of a bootloader, if there is one.
 fn drive() -> Option<PathBuf> {
     let user = env::var("USER").unwrap_or_default();
     let folders = [format!("/media/{user}"), format!("/run/media/{user}"), "/media".to_owned(), "/Volumes".to_owned()];
@@ -65,7 +60,6 @@ pub(crate) fn write_command(chip: &str, file: &Path, address: u64) -> Vec<String
     words.into_iter().map(str::to_owned).chain([file.display().to_string()]).collect()
 }
 
-/// Runs a command with its output visible.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let [program, arguments @ ..] = words else { return Ok(()) };
     let status = Command::new(program).args(arguments).stdin(Stdio::inherit()).status();

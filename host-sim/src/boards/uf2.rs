@@ -3,7 +3,6 @@
 
 use object::{Object, ObjectSegment};
 
-/// The family id of the RP2040.
 pub(crate) const RP2040: u32 = 0xe48b_ff56;
 
 const BLOCK_BYTES: usize = 512;
@@ -13,7 +12,6 @@ const MAGIC_END: u32 = 0x0ab1_6f30;
 /// The family id is present.
 const FLAG_FAMILY: u32 = 0x2000;
 
-/// Addresses and their bytes.
 pub(crate) type Pieces = Vec<(u32, Vec<u8>)>;
 
 /// Returns the flash contents of an image.

@@ -1,8 +1,8 @@
 //! `conclave compare`: algorithms side by side.
 
-use crate::compare::{Case, Comparison, Figures, NODES, SIZES, elections, mutexes, text};
+use crate::compare::{Case, Comparison, Figures, NODES, SIZES, elections, mutexes};
 use clap::{Args, Subcommand};
-use std::io::{IsTerminal, Write};
+use std::io::Write as _;
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
@@ -102,13 +102,10 @@ fn compare<C: Case, F: Figures>(
     runs: impl Fn(&[u32]) -> usize,
     comparison: impl Fn(&[u32], &(dyn Fn() + Sync)) -> Comparison<C, F>,
 ) -> ExitCode {
-    let sizes = match args.nodes.map(|nodes| u32::try_from(nodes).ok().filter(|nodes| possible.contains(nodes))) {
+    let sizes = match args.nodes.map(|nodes| super::in_range("--nodes", nodes, possible)) {
         None => default_sizes.to_vec(),
-        Some(Some(nodes)) => vec![nodes],
-        Some(None) => {
-            let (nodes, first, last) = (args.nodes.unwrap_or_default(), possible.start(), possible.end());
-            return super::refuse(format!("--nodes must be from {first} to {last}, which {nodes} is not."));
-        }
+        Some(Ok(nodes)) => vec![nodes],
+        Some(Err(sentence)) => return super::refuse(sentence),
     };
     let bar = super::progress(runs(&sizes) as u64, "comparing {bar:40} {pos}/{len} runs, {eta} left");
     let comparison = comparison(&sizes, &|| bar.inc(1));
@@ -117,7 +114,5 @@ fn compare<C: Case, F: Figures>(
 }
 
 fn show<C: Case, F: Figures>(comparison: &Comparison<C, F>) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    let colours = std::io::stdout().is_terminal() && console::colors_enabled();
-    out.write_all(text(&comparison.rows, colours).as_bytes())
+    std::io::stdout().lock().write_all(comparison.text(super::colours()).as_bytes())
 }

@@ -14,6 +14,7 @@ use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 /// The exit code of an interrupted program, as shells give it.
@@ -78,6 +79,18 @@ pub fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Boards(command) => boards::run(&command),
     }
+}
+
+/// Returns a number that a flag was given, if it is possible.
+fn in_range(flag: &str, number: u64, possible: &RangeInclusive<u32>) -> Result<u32, String> {
+    let (first, last) = (possible.start(), possible.end());
+    let sentence = || format!("{flag} must be from {first} to {last}, which {number} is not.");
+    u32::try_from(number).ok().filter(|number| possible.contains(number)).ok_or_else(sentence)
+}
+
+/// Returns whether standard output shows colours.
+fn colours() -> bool {
+    io::stdout().is_terminal() && console::colors_enabled()
 }
 
 /// Returns the character set that the terminal can show.

@@ -11,7 +11,6 @@ use crate::trace::{Observer, TraceEvent};
 use clap::Args;
 use protocol::wire::Stage;
 use std::fmt::Write as _;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -59,17 +58,12 @@ impl Witness {
 
 /// A row of the table of costs.
 pub(super) struct Cost {
-    /// The message's name.
     pub(super) message: &'static str,
-    /// How often it was sent.
     pub(super) counted: u64,
-    /// How often it should be sent.
     pub(super) expected: u64,
-    /// The same as a formula.
     pub(super) formula: String,
 }
 
-/// Returns the table of costs.
 pub(super) fn costs(lines: &[Cost]) -> String {
     let mut text = format!("\n{:<12} {:>8} {:>8}   formula\n", "messages", "counted", "expected");
     for Cost { message, counted, expected, formula } in lines {
@@ -85,11 +79,12 @@ pub(super) fn with_line(text: &str, line: &str, instead: &str) -> String {
     text.replacen(&line, &format!("\n{instead}\n"), 1)
 }
 
-/// Whether a run is correct.
-pub(super) enum Check {
-    Passed,
-    /// What is wrong, in a sentence.
-    Failed(String),
+/// Whether a run is correct, or in a sentence what is wrong.
+pub(super) type Check = Result<(), String>;
+
+/// Passes if no checker found a violation.
+pub(super) fn no_finding(outcome: &Outcome) -> Check {
+    outcome.findings.first().map_or(Ok(()), |finding| Err(format!("{}: {}", finding.checker, finding.text)))
 }
 
 impl PictureArgs {
@@ -116,14 +111,9 @@ impl PictureArgs {
     /// Prints a picture with the text below it; returns 0 if the run is correct, 1 if not, 2 if the SVG cannot be
     /// written.
     pub(super) fn show(&self, picture: &Picture<'_>, below: &str, check: &Check) -> ExitCode {
-        let terminal = std::io::stdout().is_terminal();
         let charset = if self.ascii { Charset::Ascii } else { super::charset() };
-        let drawn = picture.text(charset, terminal && console::colors_enabled());
-        let mut text = match drawn {
-            Ok(drawn) => format!("{}\n\n{drawn}", picture.title),
-            Err(sentence) => format!("{}\n\n{sentence}\n", picture.title),
-        };
-        text += below;
+        let drawn = picture.text(charset, super::colours()).unwrap_or_else(|sentence| sentence + "\n");
+        let mut text = format!("{}\n\n{drawn}{below}", picture.title);
         if let Some(path) = &self.svg {
             if let Err(error) = std::fs::write(path, picture.svg()) {
                 return super::refuse(format!("{}: the picture cannot be written: {error}", path.display()));
@@ -131,23 +121,19 @@ impl PictureArgs {
             let _ = writeln!(text, "\ndrawn into {}", path.display());
         }
         super::print_text(&text);
-        match check {
-            Check::Passed => ExitCode::SUCCESS,
-            Check::Failed(sentence) => {
+        check.as_ref().map_or_else(
+            |sentence| {
                 eprintln!("{sentence}");
                 ExitCode::FAILURE
-            }
-        }
+            },
+            |()| ExitCode::SUCCESS,
+        )
     }
 }
 
 /// Refuses an impossible number of nodes.
 pub(super) fn check_nodes(nodes: u64) -> Result<u32, String> {
-    let most = crate::workload::apps::APP_GROUP_MAX as u64;
-    match u32::try_from(nodes) {
-        Ok(count) if (2..=most).contains(&nodes) => Ok(count),
-        _ => Err(format!("--nodes must be from 2 to {most}, which {nodes} is not.")),
-    }
+    super::in_range("--nodes", nodes, &(2..=crate::workload::apps::APP_GROUP_MAX as u32))
 }
 
 /// A time in milliseconds, with one decimal.

@@ -1,6 +1,6 @@
 //! `conclave snapshot`: takes a snapshot of a running bank, and draws the cut.
 
-use super::picture::{Check, Cost, PictureArgs, Witness, check_nodes, costs, millis, with_line};
+use super::picture::{Check, Cost, PictureArgs, Witness, check_nodes, costs, millis, no_finding, with_line};
 use crate::Scenario;
 use crate::draw::spacetime::{Cut, Picture};
 use crate::metrics::run::Outcome;
@@ -130,15 +130,12 @@ fn check(args: &SnapshotArgs, cuts: &[Cut], outcome: &Outcome, sum: u64) -> Chec
         None => Some(format!("Snapshot {number} did not complete in time. {advice}")),
     };
     if let Some(sentence) = (1..).zip(cuts).find_map(failure) {
-        return Check::Failed(sentence);
+        return Err(sentence);
     }
     if (cuts.len() as u64) < args.snapshots {
-        return Check::Failed(format!("{} of {} snapshots were begun. {advice}", cuts.len(), args.snapshots));
+        return Err(format!("{} of {} snapshots were begun. {advice}", cuts.len(), args.snapshots));
     }
-    match outcome.findings.first() {
-        Some(finding) => Check::Failed(format!("{}: {}", finding.checker, finding.text)),
-        None => Check::Passed,
-    }
+    no_finding(outcome)
 }
 
 #[cfg(test)]

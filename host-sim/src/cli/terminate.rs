@@ -1,6 +1,6 @@
 //! `conclave terminate`: runs a diffusing job, detects its termination, and draws it.
 
-use super::picture::{Check, Cost, PictureArgs, Witness, check_nodes, costs, millis, with_line};
+use super::picture::{Check, Cost, PictureArgs, Witness, check_nodes, costs, millis, no_finding, with_line};
 use crate::Scenario;
 use crate::draw::spacetime::{Action, History, Picture};
 use crate::metrics::run::Outcome;
@@ -118,17 +118,13 @@ fn formulas(witness: &Witness, nodes: u64, by_waves: bool) -> Vec<Cost> {
 }
 
 fn check(history: &History, nodes: u32, outcome: &Outcome) -> Check {
-    if let Some(finding) = outcome.findings.first() {
-        return Check::Failed(format!("{}: {}", finding.checker, finding.text));
-    }
+    no_finding(outcome)?;
     if let Some(reason) = history.detection_aborted {
-        return Check::Failed(format!("The end of the job cannot be detected: {reason}."));
+        return Err(format!("The end of the job cannot be detected: {reason}."));
     }
     let know = history.events.iter().filter(|event| event.action == Action::Terminated).count();
     if history.ended().is_none() || know < nodes as usize {
-        return Check::Failed(format!(
-            "{know} of {nodes} nodes know of the end. Another seed may do better: --seed N."
-        ));
+        return Err(format!("{know} of {nodes} nodes know of the end. Another seed may do better: --seed N."));
     }
-    Check::Passed
+    Ok(())
 }

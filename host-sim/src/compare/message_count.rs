@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The messages of a leader between elections, which no formula counts.
 const HEARTBEATS: [&str; 2] = ["leader-heartbeat", "raise"];
 
-/// Messages and frames sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MessageCount {
     /// Messages of the counted stage: a reliable message counts once per recipient, however often it is retransmitted;
@@ -21,16 +20,13 @@ pub(crate) struct MessageCount {
     pub bytes: u64,
     /// Those of the frames that were new to no recipient.
     pub retransmits: u64,
-    /// Frames that acknowledge reliable messages.
     pub acks: u64,
     /// Heartbeats of nodes and leaders.
     pub heartbeats: u64,
-    /// Frames of neighbour discovery.
     pub hellos: u64,
 }
 
 impl MessageCount {
-    /// Adds the counts of another period.
     pub(crate) fn add(&mut self, other: &Self) {
         self.messages += other.messages;
         for (&name, count) in &other.by_name {
@@ -45,7 +41,6 @@ impl MessageCount {
     }
 }
 
-/// Reads frames and counts their messages.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageCounter {
     key: Key,
@@ -71,7 +66,6 @@ impl MessageCounter {
         &self.count
     }
 
-    /// Counts a frame as it is sent.
     pub(crate) fn read(&mut self, frame: &[u8]) {
         let Ok(packet) = open(&self.key, frame) else { return };
         match packet.kind.stage() {

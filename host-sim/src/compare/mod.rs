@@ -1,7 +1,7 @@
 //! Algorithms side by side: the cost of each beside its formula, without faults and with some.
 //!
-//! All run on one network ([`lan_scenario`]): the real nodes in the simulator, on a LAN where every frame takes the
-//! same time. A [`MessageCounter`] reads every frame and counts messages as textbooks do, once per recipient; the
+//! All run on one network (`lan_scenario`): the real nodes in the simulator, on a LAN where every frame takes the
+//! same time. A `MessageCounter` reads every frame and counts messages as textbooks do, once per recipient; the
 //! frames of the link and the detector are counted apart. Elections and locks each have their own [`Row`]; the table
 //! and the JSON are the same for both.
 
@@ -33,20 +33,42 @@ pub mod elections;
 mod figure;
 mod message_count;
 pub mod mutexes;
-mod setup;
 mod table;
 
 pub use figure::Figure;
 pub(crate) use message_count::{MessageCount, MessageCounter};
-use setup::{HOP, WARM_UP, lan_scenario};
-pub(crate) use table::text;
 use table::{Column, TableRow};
 
-use crate::scenario::MEMBERS_MAX;
+use crate::base::Micros;
+use crate::scenario::{MEMBERS_MAX, Scenario};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+
+/// How long a frame takes to every node: one message time.
+const HOP: Micros = 1_000;
+
+/// How long nodes are up before a trial: each has received frames of each other several times.
+const WARM_UP: Micros = 3_000_000;
+
+/// Returns a complete network on which every frame takes [`HOP`], all capacities are equal, and no node begins an
+/// election before it is asked to.
+fn lan_scenario(election: &str, nodes: u32) -> Scenario {
+    let text = format!(
+        r#"
+            name = "compare"
+            nodes = {nodes}
+            duration = "2m"
+            election = "{election}"
+            topology = {{ shape = "complete" }}
+            medium = {{ kind = "lan", delay = "{HOP}us" }}
+            capacity = {{ rule = "equal" }}
+            timing = {{ boot_wait = "1h" }}
+        "#
+    );
+    Scenario::parse("the scenario of a comparison", &text, &[]).unwrap_or_else(|error| panic!("{error}"))
+}
 
 /// The numbers of nodes that elections are compared with by default.
 pub(crate) const SIZES: [u32; 4] = [4, 8, 16, 64];
@@ -99,27 +121,26 @@ pub struct Row<C, F> {
     pub figures: F,
 }
 
-impl<C: Case, F: Figures> TableRow for Row<C, F> {
+impl<C: Case, F: Figures> Row<C, F> {
     fn columns() -> Vec<Column> {
         let first = [("algorithm", true), ("nodes", false), ("case", true), ("messages", false), ("formula", false)];
         let first = first.map(|(head, words)| if words { Column::words(head) } else { Column::numbers(head) });
         [&first, F::COLUMNS, &[Column::numbers("retransmits"), Column::numbers("acks")]].concat()
     }
 
-    fn cells(&self) -> Vec<String> {
-        let formula = self.formula.map_or_else(|| "-".to_owned(), |formula| formula.to_string());
+    fn table_row(&self) -> TableRow {
+        let formula = or_dash(self.formula);
         let nodes = self.nodes.to_string();
         let first = [self.algorithm.to_owned(), nodes, self.case.name().to_owned(), self.messages.to_string(), formula];
-        [&first[..], &self.figures.cells(), &[self.retransmits.to_string(), self.acks.to_string()]].concat()
+        let cells =
+            [&first[..], &self.figures.cells(), &[self.retransmits.to_string(), self.acks.to_string()]].concat();
+        TableRow { cells, group: (self.case.part(), self.nodes), holds: self.figures.holds() }
     }
+}
 
-    fn group(&self) -> (u8, u32) {
-        (self.case.part(), self.nodes)
-    }
-
-    fn holds(&self) -> bool {
-        self.figures.holds()
-    }
+/// Returns the cell of a figure that may be missing.
+fn or_dash(figure: Option<impl ToString>) -> String {
+    figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string())
 }
 
 /// A whole comparison.
@@ -140,13 +161,19 @@ impl<C: Case, F: Figures> Comparison<C, F> {
         assert!(sizes.iter().all(|nodes| possible.contains(nodes)), "no groups of these sizes: {sizes:?}");
         let pairs: Vec<_> = sizes.iter().flat_map(|&nodes| algorithms.iter().map(move |&name| (name, nodes))).collect();
         let mut rows: Vec<_> = pairs.into_par_iter().flat_map_iter(|(name, nodes)| rows(name, nodes)).collect();
-        rows.sort_by_key(|row| row.group().0); // stable: the order within a part stays
+        rows.sort_by_key(|row| row.case.part()); // stable: the order within a part stays
         Self { rows }
     }
 
     /// Returns whether the required properties held in every row.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.rows.iter().all(TableRow::holds)
+        self.rows.iter().all(|row| row.figures.holds())
+    }
+
+    /// Returns the table.
+    pub(crate) fn text(&self, colours: bool) -> String {
+        let rows: Vec<_> = self.rows.iter().map(Row::table_row).collect();
+        table::text(&Row::<C, F>::columns(), &rows, colours)
     }
 }

@@ -14,10 +14,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The snapshots of a bank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bank {
-    /// The number of boards.
     pub boards: u32,
     /// The sum of their tokens.
     pub tokens: u32,
@@ -25,20 +23,16 @@ pub struct Bank {
     pub snapshots: Vec<SnapshotRecord>,
 }
 
-/// One snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SnapshotRecord {
-    /// The node that began it.
     pub initiator: u32,
     /// Its number since that node's boot.
     pub number: u32,
-    /// When it began.
     pub at: Micros,
     /// The tokens of each node.
     pub states: BTreeMap<u32, u32>,
     /// The tokens in flight: sender, recipient, amount.
     pub channels: Vec<(u32, u32, u32)>,
-    /// How it ended.
     pub end: SnapshotEnd,
 }
 
@@ -61,7 +55,6 @@ pub enum SnapshotEnd {
 }
 
 impl SnapshotRecord {
-    /// Returns the sum of the tokens it found.
     #[must_use]
     pub fn sum(&self) -> u32 {
         self.states.values().sum::<u32>() + self.channels.iter().map(|&(.., amount)| amount).sum::<u32>()
@@ -80,38 +73,36 @@ impl Bank {
     }
 }
 
-/// Collects the snapshots from the logs and checks them.
 pub(super) fn check(nodes: &[NodeReport], first_crash: Micros, now: Micros, findings: &mut Vec<Finding>) -> Bank {
     let mut find = |at, checker, text| findings.push(Finding { at, checker, text });
     let boards = nodes.len() as u32;
     let mut snapshots: BTreeMap<Id, SnapshotRecord> = BTreeMap::new();
     for node in nodes {
         for entry in &node.log {
-            match SnapshotReport::parse(&entry.text) {
-                Some(SnapshotReport::Recorded { id } | SnapshotReport::Aborted { id, .. })
-                    if id.initiator.0 == node.node && !snapshots.contains_key(&id) =>
-                {
-                    let (initiator, number) = (node.node, id.number);
-                    let (states, channels) = (BTreeMap::new(), Vec::new());
-                    let snapshot =
-                        SnapshotRecord { initiator, number, at: entry.at, states, channels, end: SnapshotEnd::Open };
-                    snapshots.insert(id, snapshot);
-                }
-                _ => {} // begins no snapshot
+            let Some(report) = SnapshotReport::parse(&entry.text) else { continue };
+            if let SnapshotReport::Recorded { id } | SnapshotReport::Aborted { id, .. } = report
+                && id.initiator.0 == node.node
+            {
+                snapshots.entry(id).or_insert_with(|| SnapshotRecord {
+                    initiator: node.node,
+                    number: id.number,
+                    at: entry.at,
+                    states: BTreeMap::new(),
+                    channels: Vec::new(),
+                    end: SnapshotEnd::Open,
+                });
             }
-            match SnapshotReport::parse(&entry.text) {
-                Some(SnapshotReport::State { id, member, amount }) => {
-                    if let Some(snapshot) = snapshots.get_mut(&id) {
-                        snapshot.states.insert(member.0, amount);
-                    }
-                }
-                Some(SnapshotReport::Channel { id, from, to, amount }) => {
-                    if let Some(snapshot) = snapshots.get_mut(&id) {
-                        snapshot.channels.push((from.0, to.0, amount));
-                    }
-                }
-                Some(SnapshotReport::Taken { id, members, fragments }) => {
-                    let Some(snapshot) = snapshots.get_mut(&id) else { continue };
+            let (SnapshotReport::Recorded { id }
+            | SnapshotReport::State { id, .. }
+            | SnapshotReport::Channel { id, .. }
+            | SnapshotReport::Taken { id, .. }
+            | SnapshotReport::Aborted { id, .. }) = report;
+            let Some(snapshot) = snapshots.get_mut(&id) else { continue };
+            match report {
+                SnapshotReport::Recorded { .. } => {} // begun above, or by another node
+                SnapshotReport::State { member, amount, .. } => _ = snapshot.states.insert(member.0, amount),
+                SnapshotReport::Channel { from, to, amount, .. } => snapshot.channels.push((from.0, to.0, amount)),
+                SnapshotReport::Taken { members, fragments, .. } => {
                     snapshot.end = SnapshotEnd::Taken { checked: members == boards && entry.at < first_crash };
                     let (states, channels) = (snapshot.states.len() as u32, snapshot.channels.len() as u32);
                     if (states, states + channels) != (members, fragments) {
@@ -121,12 +112,9 @@ pub(super) fn check(nodes: &[NodeReport], first_crash: Micros, now: Micros, find
                         find(entry.at, "snapshot-complete", text);
                     }
                 }
-                Some(SnapshotReport::Aborted { id, reason }) => {
-                    if let Some(snapshot) = snapshots.get_mut(&id) {
-                        snapshot.end = SnapshotEnd::Aborted { why: reason.description() };
-                    }
+                SnapshotReport::Aborted { reason, .. } => {
+                    snapshot.end = SnapshotEnd::Aborted { why: reason.description() };
                 }
-                Some(SnapshotReport::Recorded { .. }) | None => {} // another node's, or another line
             }
         }
     }
@@ -185,6 +173,7 @@ impl fmt::Display for Bank {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::swarm::report::tests::{found, log};
     use protocol::NodeId;
     use protocol::service::snapshot::AbortReason;
 
@@ -205,11 +194,9 @@ mod tests {
     /// Checks two boards of which the first logged these lines, one per second.
     fn checked(lines: &[SnapshotReport], first_crash: Micros) -> (Bank, Vec<&'static str>) {
         let begun = [SnapshotReport::Recorded { id: ID }];
-        let lines: Vec<String> = begun.iter().chain(lines).map(ToString::to_string).collect();
-        let nodes = [NodeReport::with_log(0, lines.iter().zip((0..).step_by(1_000_000))), NodeReport::with_log(1, [])];
-        let mut findings = Vec::new();
-        let bank = check(&nodes, first_crash, 9_000_000, &mut findings);
-        (bank, findings.iter().map(|finding| finding.checker).collect())
+        let lines = (0..).step_by(1_000_000).zip(begun.iter().chain(lines));
+        let nodes = [log(0, lines.map(|(at, line)| (at, at, line.to_string()))), log(1, [])];
+        found(|findings| check(&nodes, first_crash, 9_000_000, findings))
     }
 
     #[test]

@@ -34,7 +34,6 @@ enum QueuedReport {
     Event(NodeEvent),
 }
 
-/// One node.
 #[derive(Debug, Default)]
 pub(super) struct BoardLog {
     on: bool,
@@ -47,12 +46,10 @@ pub(super) struct BoardLog {
     pub(super) at_boot: Option<RecordsAtBoot>,
     pub(super) records: Option<Records>,
     pub(super) status: Option<Status>,
-    /// How often it reset itself.
     pub(super) resets: u32,
 }
 
 impl BoardLog {
-    /// Switches its power on.
     pub(super) fn power_on(&mut self) {
         self.power_off();
         self.on = true;
@@ -71,14 +68,12 @@ impl BoardLog {
         self.on
     }
 
-    /// Receives a frame that it broadcast.
     pub(super) fn on_frame(&mut self, frame: &[u8]) {
         if self.on {
             self.frames.push_back(frame.to_vec());
         }
     }
 
-    /// Receives a line of its log.
     pub(super) fn on_line(&mut self, me: NodeId, entry: Entry) {
         if !self.on {
             return;
@@ -122,24 +117,20 @@ impl BoardLog {
         self.queue.push_back(QueuedReport::Event(event));
     }
 
-    /// Returns the leader it last reported.
     pub(super) fn leader(&self) -> Option<(NodeId, Term)> {
         self.leader
     }
 
-    /// Returns the next records it stored.
     pub(super) fn poll_persist(&mut self) -> Option<Records> {
         let Some(&QueuedReport::Stored(records)) = self.queue.front() else { return None };
         self.queue.pop_front();
         Some(records)
     }
 
-    /// Returns the next frame it broadcast.
     pub(super) fn poll_transmit(&mut self) -> Option<Vec<u8>> {
         self.frames.pop_front()
     }
 
-    /// Returns the next event it reported.
     pub(super) fn poll_event(&mut self) -> Option<NodeEvent> {
         let Some(&QueuedReport::Event(event)) = self.queue.front() else { return None };
         self.queue.pop_front();

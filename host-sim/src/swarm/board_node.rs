@@ -23,7 +23,6 @@ pub(super) struct Plan {
     key: Key,
 }
 
-/// One device.
 pub(super) struct BoardNode {
     fleet: Rc<Fleet>,
     node: u32,

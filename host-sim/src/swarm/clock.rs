@@ -15,10 +15,8 @@ use std::fmt;
 
 /// Boards further apart than this do not flash together.
 const APART_MAX: Micros = 250_000;
-/// A second, in microseconds.
 const SECOND: u64 = 1_000_000;
 
-/// The seconds of a shared clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Clock {
     /// How many boards flashed at each second, and how far apart, in microseconds.
@@ -27,16 +25,13 @@ pub struct Clock {
     pub corrections: BTreeMap<u32, (u32, u32)>,
 }
 
-/// A second of the shared clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Flash {
-    /// The number of boards that flashed.
     pub boards: u32,
     /// The time from the first to the last of them.
     pub apart: Micros,
 }
 
-/// Collects the flashes from the logs and checks them.
 pub(super) fn check(nodes: &[NodeReport], now: Micros, findings: &mut Vec<Finding>) -> Clock {
     let mut find = |at, checker, text| findings.push(Finding { at, checker, text });
     let mut clock = Clock::default();
@@ -109,35 +104,17 @@ impl fmt::Display for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firmware::report::RecordsAtBoot;
-    use protocol::{Instant, NodeId};
+    use crate::swarm::report::tests::{found, log, starting};
+    use protocol::Instant;
 
     fn flash(micros: u64) -> String {
         ClockReport::Second { time: Instant::from_micros(micros) }.to_string()
     }
 
-    fn starting() -> String {
-        Line::Starting { node: NodeId(0), capacity: 1, records: RecordsAtBoot::Kept }.to_string()
-    }
-
     /// Checks boards with these logs, each line with the board's time and the time it was received.
     fn checked(logs: &[&[(Micros, Micros, String)]]) -> (Clock, Vec<&'static str>) {
-        let entry = |(board_time, at, text): &(Micros, Micros, String)| Entry {
-            at: *at,
-            board_time: *board_time,
-            text: text.clone(),
-        };
-        let nodes: Vec<NodeReport> = logs
-            .iter()
-            .zip(0..)
-            .map(|(lines, node)| NodeReport {
-                log: lines.iter().map(entry).collect(),
-                ..NodeReport::with_log(node, [])
-            })
-            .collect();
-        let mut findings = Vec::new();
-        let clock = check(&nodes, 99, &mut findings);
-        (clock, findings.iter().map(|finding| finding.checker).collect())
+        let nodes: Vec<NodeReport> = (0..).zip(logs).map(|(node, lines)| log(node, lines.to_vec())).collect();
+        found(|findings| check(&nodes, 99, findings))
     }
 
     #[test]

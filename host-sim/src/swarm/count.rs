@@ -21,7 +21,6 @@ pub struct Count {
     pub outdated: u32,
 }
 
-/// The outcome of one grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GrantOutcome {
     /// Nothing further was logged.
@@ -32,7 +31,6 @@ enum GrantOutcome {
     Outdated,
 }
 
-/// Collects the grants from the logs and checks them.
 pub(super) fn check(nodes: &[NodeReport], now: Micros, findings: &mut Vec<Finding>) -> Count {
     let mut find = |checker, text| findings.push(Finding { at: now, checker, text });
     let mut grants: BTreeMap<Fence, (u32, GrantOutcome)> = BTreeMap::new();
@@ -76,7 +74,6 @@ pub(super) fn check(nodes: &[NodeReport], now: Micros, findings: &mut Vec<Findin
     count
 }
 
-/// Returns the outcome of each grant of a node.
 fn grants_of(node: &NodeReport) -> BTreeMap<Fence, GrantOutcome> {
     let mut grants = BTreeMap::new();
     for entry in &node.log {
@@ -98,8 +95,7 @@ fn grants_of(node: &NodeReport) -> BTreeMap<Fence, GrantOutcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firmware::report::RecordsAtBoot;
-    use protocol::NodeId;
+    use crate::swarm::report::tests::{found, log, starting};
     use protocol::base::lamport::LamportTime;
     use protocol::base::term::Term;
     use protocol::mutex::LockId;
@@ -118,16 +114,10 @@ mod tests {
         LockReport::Counted { lock: LOCK, fence: fence(count), total }.to_string()
     }
 
-    fn starting() -> String {
-        Line::Starting { node: NodeId(0), capacity: 1, records: RecordsAtBoot::Kept }.to_string()
-    }
-
     fn checked(logs: &[&[String]]) -> (Count, Vec<&'static str>) {
-        let nodes: Vec<NodeReport> =
-            logs.iter().zip(0..).map(|(lines, node)| NodeReport::with_log(node, lines.iter().zip([0; 99]))).collect();
-        let mut findings = Vec::new();
-        let count = check(&nodes, 7, &mut findings);
-        (count, findings.iter().map(|finding| finding.checker).collect())
+        let lines = |lines: &[String]| lines.iter().map(|line| (0, 0, line.clone())).collect::<Vec<_>>();
+        let nodes: Vec<NodeReport> = (0..).zip(logs).map(|(node, of_node)| log(node, lines(of_node))).collect();
+        found(|findings| check(&nodes, 7, findings))
     }
 
     #[test]

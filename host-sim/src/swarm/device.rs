@@ -6,7 +6,7 @@ use super::group::Group;
 use super::headers;
 use super::hub::free_port;
 use super::image::Image;
-use super::inbox::{InboxMessage, InboxSender, StderrTail, read_lines};
+use super::inbox::{InboxMessage, InboxSender, read_lines};
 use crate::boards::option_bits;
 use crate::sim::fault_plan::PauseClock;
 use firmware::storage::config_page::{ConfigPage, Secret, options};
@@ -21,17 +21,13 @@ use std::sync::mpsc::Sender;
 /// How often a board logs its counters, in milliseconds.
 const STATUS_PERIOD_MS: u32 = 1_000;
 
-/// The kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// An emulated board.
     Board,
-    /// A process of this desktop.
     Desktop,
 }
 
-/// The identity of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) node: u32,
@@ -52,13 +48,11 @@ pub(super) struct DeviceContext<'a> {
     pub(super) inbox: Sender<InboxMessage>,
 }
 
-/// A device that is starting.
 pub(super) enum StartingDevice {
     Board(StartingEmulator),
     Desktop(Desktop),
 }
 
-/// A device.
 pub(super) enum Device {
     Board(Emulator),
     Desktop(Desktop),
@@ -83,11 +77,7 @@ impl StartingDevice {
     ) -> io::Result<Self> {
         let sender = InboxSender { node: identity.node, process };
         Ok(match kind {
-            Kind::Board => {
-                let page = page(context.group, identity);
-                let inbox = context.inbox.clone();
-                Self::Board(StartingEmulator::start(context.image, &page, context.folder, context.hub, sender, inbox)?)
-            }
+            Kind::Board => Self::Board(StartingEmulator::start(context, &page(context.group, identity), sender)?),
             Kind::Desktop => Self::Desktop(Desktop::new(context, identity, sender)?),
         })
     }
@@ -101,7 +91,6 @@ impl StartingDevice {
     }
 }
 
-/// Returns the config page of a board.
 fn page(group: &Group, identity: &Identity) -> ConfigPage {
     let bits = option_bits(&[
         (options::FACTORY, !identity.blank),
@@ -149,18 +138,14 @@ impl Desktop {
     }
 
     fn start(&mut self) -> io::Result<()> {
-        let mut process = ChildProcess::start(&mut self.command)?;
-        if let Some(lines) = process.take_stdout() {
-            read_lines(lines, self.sender, self.inbox.clone());
-        }
-        let _ = process.take_stderr().map(StderrTail::follow);
+        let (process, lines, _) = ChildProcess::start(&mut self.command)?;
+        read_lines(lines, self.sender, self.inbox.clone());
         self.running = Some(process);
         Ok(())
     }
 }
 
 impl Device {
-    /// Returns the address of its datagrams.
     pub(super) fn address(&self) -> SocketAddr {
         match self {
             Self::Board(emulator) => emulator.address(),
@@ -211,7 +196,6 @@ impl Device {
         }
     }
 
-    /// Returns whether its process has ended by itself.
     pub(super) fn has_ended(&mut self) -> bool {
         match self {
             Self::Board(emulator) => emulator.has_ended(),

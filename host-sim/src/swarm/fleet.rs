@@ -79,19 +79,12 @@ impl DeviceFactory {
         identity: &Identity,
         first: io::Result<(StartingDevice, u32)>,
     ) -> io::Result<(Device, u32)> {
-        let mut starting = first;
-        for _ in 1..TRIES {
-            match starting.and_then(|(starting, process)| Ok((starting.ready()?, process))) {
-                Ok(up) => return Ok(up),
-                Err(_) => starting = self.start(kind, identity),
-            }
-        }
-        starting.and_then(|(starting, process)| Ok((starting.ready()?, process)))
+        let ready = |(starting, process): (StartingDevice, u32)| Ok((starting.ready()?, process));
+        (1..TRIES).fold(first.and_then(ready), |up, _| up.or_else(|_| self.start(kind, identity).and_then(ready)))
     }
 }
 
 impl Fleet {
-    /// Creates a fleet without devices.
     pub(super) fn new(image: Image, desktop: PathBuf, group: Group) -> io::Result<Self> {
         let (sender, inbox) = channel();
         let folder = tempfile::Builder::new().prefix("conclave-").tempdir()?;
@@ -115,12 +108,10 @@ impl Fleet {
         Ok(())
     }
 
-    /// Returns the time since the devices were started.
     pub(super) fn clock(&self) -> WallClock {
         self.0.borrow().clock
     }
 
-    /// Returns the group of the nodes.
     pub(super) fn group(&self) -> Group {
         self.0.borrow().factory.group.clone()
     }
@@ -163,7 +154,6 @@ impl Fleet {
         inner.record_error(result);
     }
 
-    /// Switches a node off.
     pub(super) fn switch_off(&self, id: u32) {
         // While a panic unwinds, the fleet may be borrowed; its devices end with it.
         let Ok(mut inner) = self.0.try_borrow_mut() else { return };
@@ -175,23 +165,18 @@ impl Fleet {
         inner.record_error(result);
     }
 
-    /// Holds a node's processor.
-    pub(super) fn hold(&self, id: u32, clock: PauseClock) {
+    /// Holds a node's processor, or resumes a held one.
+    pub(super) fn set_held(&self, id: u32, hold: Option<PauseClock>) {
         let inner = &mut *self.0.borrow_mut();
         let node = &mut inner.nodes[id as usize];
-        let result = node.device.set_held(true, clock);
-        node.held = Some(clock);
+        let result = match hold {
+            Some(clock) => node.device.set_held(true, clock),
+            None => node.release(),
+        };
+        node.held = hold;
         inner.record_error(result);
     }
 
-    /// Resumes a held processor.
-    pub(super) fn resume(&self, id: u32) {
-        let inner = &mut *self.0.borrow_mut();
-        let result = inner.nodes[id as usize].release();
-        inner.record_error(result);
-    }
-
-    /// Delivers a frame to a node.
     pub(super) fn deliver(&self, id: u32, frame: &[u8]) {
         let inner = self.0.borrow();
         let node = &inner.nodes[id as usize];
@@ -208,7 +193,6 @@ impl Fleet {
         run(&mut self.0.borrow_mut().nodes[id as usize].log)
     }
 
-    /// Returns the kind of a node's device.
     pub(super) fn kind(&self, id: u32) -> Kind {
         self.0.borrow().nodes[id as usize].kind
     }

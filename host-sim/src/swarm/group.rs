@@ -20,7 +20,6 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Returns the group of a scenario's nodes.
     pub(super) fn of(scenario: &Scenario, board_options: u32) -> Self {
         let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
         let quorum = if scenario.world.mode == Mode::Quorum { options::QUORUM } else { 0 };

@@ -14,7 +14,6 @@ const POLL_PERIOD: Duration = Duration::from_millis(100);
 /// Longer than any Ethernet frame.
 const DATAGRAM_BYTES_MAX: usize = 2_048;
 
-/// The socket, and the thread that receives from it.
 pub(super) struct Hub {
     socket: UdpSocket,
     end: Arc<AtomicBool>,
@@ -41,7 +40,6 @@ impl Hub {
         Ok(Self { socket, end, receiver: Some(receiver) })
     }
 
-    /// Returns its address.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
@@ -64,7 +62,6 @@ impl Drop for Hub {
     }
 }
 
-/// Returns a free port of this machine.
 pub(super) fn free_port() -> io::Result<SocketAddr> {
     UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

@@ -11,15 +11,21 @@ use std::thread;
 /// How many bytes of standard error are kept.
 const STDERR_BYTES_MAX: usize = 4_096;
 
-/// Output of a device.
 #[derive(Debug)]
 pub(super) enum InboxMessage {
-    /// A datagram.
-    Frame { from: SocketAddr, bytes: Vec<u8> },
+    Frame {
+        from: SocketAddr,
+        bytes: Vec<u8>,
+    },
     /// A line of a log, with the device's own time.
-    Line { sender: InboxSender, board_time: Micros, text: String },
-    /// A process has ended.
-    Ended { sender: InboxSender },
+    Line {
+        sender: InboxSender,
+        board_time: Micros,
+        text: String,
+    },
+    Ended {
+        sender: InboxSender,
+    },
 }
 
 /// A node, and which of its processes.

@@ -12,7 +12,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The jobs of a swarm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Jobs {
     /// The starts of jobs: node and time.
@@ -21,12 +20,9 @@ pub struct Jobs {
     pub ended: BTreeMap<u32, Job>,
 }
 
-/// A job that is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Job {
-    /// The node that detected the end.
     pub by: u32,
-    /// The number of waves.
     pub waves: u32,
     /// When the first node was notified.
     pub at: Micros,
@@ -97,7 +93,6 @@ pub(super) fn check(nodes: &[NodeReport], first_crash: Micros, now: Micros, find
 }
 
 impl Jobs {
-    /// Returns the units of work begun.
     #[must_use]
     pub fn units(&self) -> u32 {
         self.begun.len() as u32 * JOB_UNITS
@@ -131,6 +126,7 @@ impl fmt::Display for Jobs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::swarm::report::tests::{found, log};
     use protocol::NodeId;
 
     fn over(job: u32, done: u32) -> String {
@@ -141,12 +137,10 @@ mod tests {
     fn checked(begun: usize, logs: [&[String]; 2], first_crash: Micros) -> (Jobs, Vec<&'static str>) {
         let mut lines = vec![JobReport::Started { units: JOB_UNITS }.to_string(); begun];
         lines.extend_from_slice(logs[0]);
-        let at = || (0..).step_by(1_000_000);
-        let nodes =
-            [NodeReport::with_log(0, lines.iter().zip(at())), NodeReport::with_log(1, logs[1].iter().zip(at()))];
-        let mut findings = Vec::new();
-        let jobs = check(&nodes, first_crash, 9_000_000, &mut findings);
-        (jobs, findings.iter().map(|finding| finding.checker).collect())
+        let nodes = [(0, &lines[..]), (1, logs[1])].map(|(node, lines)| {
+            log(node, (0..).step_by(1_000_000).zip(lines).map(|(at, line)| (at, at, line.clone())))
+        });
+        found(|findings| check(&nodes, first_crash, 9_000_000, findings))
     }
 
     #[test]

@@ -9,7 +9,6 @@ use std::time::Duration;
 /// How long the emulator may take to reply. It takes milliseconds, on a busy machine more.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection to a running emulator.
 pub(super) struct Qmp(BufReader<UnixStream>);
 
 impl Qmp {

@@ -89,27 +89,6 @@ pub struct NodeReport {
     pub log: Vec<Entry>,
 }
 
-impl NodeReport {
-    /// Creates the report on a board with these lines, each with the time it was received.
-    #[cfg(test)]
-    pub(super) fn with_log<'a>(node: u32, lines: impl IntoIterator<Item = (&'a String, Micros)>) -> Self {
-        let log = lines.into_iter().map(|(text, at)| Entry { at, board_time: at, text: text.clone() }).collect();
-        Self {
-            node,
-            runs_on: Kind::Board,
-            up: true,
-            capacity: None,
-            leader: None,
-            incarnation: None,
-            resets: 0,
-            at_boot: None,
-            records: None,
-            status: None,
-            log,
-        }
-    }
-}
-
 pub(super) fn report(
     scenario: &Scenario,
     world: &World<BoardNode>,
@@ -195,4 +174,40 @@ fn node_report(world: &World<BoardNode>, fleet: &Fleet, node: u32) -> NodeReport
         status: log.status,
         log: log.entries.clone(),
     })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use firmware::report::Report as Line;
+    use protocol::NodeId;
+
+    /// Returns the report on a board with these lines, each with the board's time and the time it was received.
+    pub(in crate::swarm) fn log(node: u32, lines: impl IntoIterator<Item = (Micros, Micros, String)>) -> NodeReport {
+        let log = lines.into_iter().map(|(board_time, at, text)| Entry { at, board_time, text }).collect();
+        NodeReport {
+            node,
+            runs_on: Kind::Board,
+            up: true,
+            capacity: None,
+            leader: None,
+            incarnation: None,
+            resets: 0,
+            at_boot: None,
+            records: None,
+            status: None,
+            log,
+        }
+    }
+
+    /// Runs a check; returns what it collected and the checkers that found a violation.
+    pub(in crate::swarm) fn found<T>(check: impl FnOnce(&mut Vec<Finding>) -> T) -> (T, Vec<&'static str>) {
+        let mut findings = Vec::new();
+        let collected = check(&mut findings);
+        (collected, findings.iter().map(|finding| finding.checker).collect())
+    }
+
+    pub(in crate::swarm) fn starting() -> String {
+        Line::Starting { node: NodeId(0), capacity: 1, records: RecordsAtBoot::Kept }.to_string()
+    }
 }

@@ -127,8 +127,8 @@ fn catch_up(world: &mut World<BoardNode>, now: Micros, observers: &mut Observers
         observers.convergence.refresh(world);
         for node in std::mem::take(&mut observers.held) {
             match world.view(node).power {
-                PowerState::Paused => fleet.hold(node, pause_clock(world)),
-                PowerState::Up => fleet.resume(node),
+                PowerState::Paused => fleet.set_held(node, Some(pause_clock(world))),
+                PowerState::Up => fleet.set_held(node, None),
                 PowerState::Down => {} // it crashed at the same moment
             }
         }

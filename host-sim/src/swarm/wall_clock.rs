@@ -5,17 +5,14 @@
 use crate::base::Micros;
 use std::time::{Duration, Instant};
 
-/// The time since a moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WallClock(Instant);
 
 impl WallClock {
-    /// Starts at zero.
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Returns the microseconds since the start.
     pub(crate) fn micros(&self) -> Micros {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }

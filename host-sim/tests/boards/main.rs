@@ -1,4 +1,4 @@
-//! Boards: the commands for real ones, and swarms of emulated ones.
+//! Swarms of emulated boards.
 
 #![cfg(unix)]
 
@@ -7,4 +7,3 @@ mod apps;
 mod emulator;
 mod support;
 mod swarm;
-mod tools;

@@ -1,5 +1,7 @@
 //! The commands as a user meets them: what they print, and how they exit.
 
+#[cfg(unix)]
+mod boards;
 mod compare;
 mod compare_elections;
 mod compare_mutexes;

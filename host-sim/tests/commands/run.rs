@@ -2,7 +2,6 @@
 
 use crate::support::{conclave, file, json, refused};
 use std::path::PathBuf;
-use std::process::Output;
 
 const PAIR: &str = "name = \"pair\"\nnodes = 2\nduration = \"5s\"\n[topology]\nshape = \"complete\"\n";
 
@@ -11,10 +10,6 @@ fn scenario(name: &str, text: &str) -> String {
     let path = file(name);
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
-}
-
-fn run(scenario: &str, more: &[&str]) -> Output {
-    conclave(&[&["run", scenario], more].concat())
 }
 
 #[test]
@@ -44,9 +39,8 @@ fn a_missing_file_impossible_seeds_and_an_unknown_flag_are_exit_code_2() {
 #[test]
 fn a_failed_expectation_is_exit_code_1_with_the_command_that_replays_it() {
     let file = scenario("claim.toml", &format!("{PAIR}[expect]\ntime_to_leader = {{ max = \"1us\" }}\n"));
-    let output = run(&file, &["--seed", "4"]);
-    assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let (code, text, _) = conclave(&["run", &file, "--seed", "4"]);
+    assert_eq!(code, Some(1));
     assert!(text.contains(&format!("conclave run {file} --seed 4")), "{text}");
 }
 
@@ -54,8 +48,8 @@ fn a_failed_expectation_is_exit_code_1_with_the_command_that_replays_it() {
 fn a_trace_is_one_json_object_per_line() {
     let file = scenario("traced.toml", PAIR);
     let trace = PathBuf::from(&file).with_extension("jsonl");
-    let output = run(&file, &["--seed", "4", "--trace", trace.to_str().unwrap()]);
-    assert!(output.status.code().is_some_and(|code| code < 2));
+    let (code, ..) = conclave(&["run", &file, "--seed", "4", "--trace", trace.to_str().unwrap()]);
+    assert!(code.is_some_and(|code| code < 2));
     let text = std::fs::read_to_string(trace).unwrap();
     let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(events.len() > 10 && events.iter().all(|event| event["at"].is_u64() && event["event"].is_string()));

@@ -3,23 +3,29 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-fn command(arguments: &[&str]) -> Command {
+/// Returns a command that depends neither on the locale of this machine nor on its tools for boards.
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
-    // Independent of the locale of the machine that runs the tests.
-    command.args(arguments).env("LC_ALL", "C.UTF-8");
+    command.args(arguments).env("LC_ALL", "C.UTF-8").env("PATH", "/nowhere").env("USER", "nobody-here");
+    command.env_remove("CONCLAVE_WIFI_KEY");
     command
 }
 
-pub(crate) fn conclave(arguments: &[&str]) -> Output {
-    command(arguments).output().unwrap()
+/// The exit code of a command, its standard output and its standard error.
+pub(crate) fn conclave(arguments: &[&str]) -> (Option<i32>, String, String) {
+    finished(&mut command(arguments))
+}
+
+pub(crate) fn finished(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
 /// Returns the standard output of a command that succeeds.
 pub(crate) fn succeeds(arguments: &[&str]) -> String {
-    let output = conclave(arguments);
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((output.status.code(), error.as_str()), (Some(0), ""), "{arguments:?}");
-    String::from_utf8(output.stdout).unwrap()
+    let (code, out, error) = conclave(arguments);
+    assert_eq!((code, error.as_str()), (Some(0), ""), "{arguments:?}");
+    out
 }
 
 /// Returns the JSON object that a command prints, and nothing else.
@@ -29,9 +35,9 @@ pub(crate) fn json(arguments: &[&str]) -> serde_json::Value {
 
 /// Returns the standard error of a command that is refused with exit code 2.
 pub(crate) fn refused(arguments: &[&str]) -> String {
-    let output = conclave(arguments);
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
+    let (code, out, error) = conclave(arguments);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}");
+    error
 }
 
 /// Asserts that a reader who closes the pipe causes no failure.

@@ -1,7 +1,7 @@
 //! `conclave swarm`: what it prints, how it exits, and that it leaves nothing behind.
 
 use crate::emulator::{Share, image};
-use crate::support::{conclave, refused};
+use crate::support::{finished, json, refused};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -62,9 +62,9 @@ fn one_json_object_is_all_that_is_printed() {
         return;
     }
     let (folder, _share) = (tempfile::tempdir().unwrap(), Share::take(1));
-    let output = swarm(&folder, SHORT).arg("--json").output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (code, out, error) = finished(swarm(&folder, SHORT).arg("--json"));
+    assert_eq!(code, Some(0), "{error}");
+    let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&report["boards"], &report["leader_is_best"]), (&Value::from(3), &Value::from(true)));
     assert!(report["leader"].is_u64() && report["violations"].as_array().is_some_and(Vec::is_empty));
     assert_eq!(report["measures"]["time_to_leader_us"]["count"], Value::from(1));
@@ -115,9 +115,8 @@ fn an_unknown_application_or_one_that_conflicts_with_other_flags_is_refused() {
 #[test]
 fn a_scenario_that_boards_cannot_run_is_refused_before_the_build() {
     let folder = tempfile::tempdir().unwrap();
-    let output = swarm(&folder, &SHORT.replace("nodes = 3", "nodes = 33")).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let text = String::from_utf8(output.stderr).unwrap();
+    let (code, _, text) = finished(&mut swarm(&folder, &SHORT.replace("nodes = 3", "nodes = 33")));
+    assert_eq!(code, Some(2));
     assert!(text.ends_with("scenario.toml: 33 boards are too many: a swarm has at most 32.\n"), "{text}");
 }
 
@@ -125,8 +124,7 @@ fn a_scenario_that_boards_cannot_run_is_refused_before_the_build() {
 fn the_image_fits_its_boards() {
     const KIB: u64 = 1_024;
     let Some(image) = image() else { return };
-    let output = conclave(&["sizes", "--json", "--image", image.path().to_str().unwrap()]);
-    let sizes: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sizes = json(&["sizes", "--json", "--image", image.path().to_str().unwrap()]);
     let bytes = |value: &Value| value.as_u64().unwrap();
     assert!((16 * KIB..=128 * KIB).contains(&bytes(&sizes["flash"])), "{}", sizes["flash"]);
     assert!((4 * KIB..=48 * KIB).contains(&bytes(&sizes["ram"])), "{}", sizes["ram"]);

@@ -28,7 +28,7 @@ mod trial;
 use formula::messages as formula;
 use trial::{Start, Trial, TrialResult};
 
-use super::{Column, Comparison, Figure, Figures, HOP, MessageCount, NODES, Row};
+use super::{Column, Comparison, Figure, Figures, HOP, MessageCount, NODES, Row, or_dash};
 use crate::base::Micros;
 use crate::base::rng::Probability;
 use crate::scenario::needs_group;
@@ -83,7 +83,7 @@ impl Figures for ElectionFigures {
     fn cells(&self) -> Vec<String> {
         let time = self.time_us.map(|time| format!("{:.1} ms", time as f64 / HOP as f64));
         let best = if self.elected_best { "yes" } else { "NO" };
-        vec![format!("{:.0}", self.bytes.get()), time.unwrap_or_else(|| "-".to_owned()), best.to_owned()]
+        vec![format!("{:.0}", self.bytes.get()), or_dash(time), best.to_owned()]
     }
 
     fn holds(&self) -> bool {
@@ -114,7 +114,6 @@ pub fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<Case, Electi
     Comparison::of(sizes, &NODES, &algorithms(), |algorithm, nodes| rows(algorithm, nodes, &tick))
 }
 
-/// Returns all rows of one election.
 fn rows(algorithm: &'static str, nodes: u32, tick: &(impl Fn() + Sync)) -> Vec<ElectionRow> {
     let mut undisturbed = 0;
     let mut rows = Vec::new();
@@ -176,7 +175,6 @@ fn trials(algorithm: &'static str, nodes: u32, case: Case, undisturbed: Micros) 
     }
 }
 
-/// Returns the row of one case.
 fn row(case: Case, trials: &[Trial], results: &[TrialResult]) -> ElectionRow {
     let first = &trials[0];
     let mean = |of: fn(&MessageCount) -> u64| Figure::mean(results.iter().map(|result| of(&result.sent) as f64));

@@ -19,43 +19,34 @@ const QUIET: Micros = 500_000;
 /// How long a leader leads before it crashes, in trials that begin with a crashed leader.
 const LEADER_UPTIME: Micros = 500_000;
 
-/// The time limit of an election.
 const LIMIT: Micros = 60_000_000;
 
 /// Which nodes start an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// This node.
     One(u32),
     /// All nodes, at the same moment.
     All,
 }
 
-/// An election to be run.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
-    /// The election's name.
     pub algorithm: &'static str,
     /// The number of nodes, with a crashed leader if there is one.
     pub nodes: u32,
     /// Whether the best of them has led and has just crashed.
     pub leader_crashed: bool,
-    /// Which nodes start it.
     pub start: Start,
-    /// The capacities of the nodes.
     pub capacity: CapacityRule,
     /// The loss of frames from the start on.
     pub loss: Probability,
     /// How long after the start the node that would win crashes.
     pub crash: Option<Micros>,
-    /// The seed of the run.
     pub seed: u64,
 }
 
-/// The result of a trial.
 #[derive(Clone, Debug)]
 pub(super) struct TrialResult {
-    /// Messages and frames sent since the start.
     pub sent: MessageCount,
     /// The time from the start until all nodes followed the best that was up; `None` if they never did.
     pub time: Option<Micros>,
@@ -85,7 +76,6 @@ impl Observer for Witness {
 }
 
 impl Trial {
-    /// Runs the election.
     pub(super) fn run(&self) -> TrialResult {
         let mut scenario = lan_scenario(self.algorithm, self.nodes);
         scenario.world.capacity.rule = self.capacity.clone();

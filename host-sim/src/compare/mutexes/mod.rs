@@ -21,13 +21,12 @@ mod trial;
 use formula::messages as formula;
 use trial::{Trial, TrialResult};
 
-use super::{Column, Comparison, Figure, Figures, HOP, Row};
+use super::{Column, Comparison, Figure, Figures, HOP, MessageCount, Row, or_dash};
 use crate::base::Micros;
 use crate::workload::locks::LOCK_GROUP_MAX;
 use protocol::registry::AnyMutex;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// The numbers of nodes that locks are compared with by default.
@@ -95,7 +94,7 @@ impl Figures for MutexFigures {
     fn cells(&self) -> Vec<String> {
         vec![
             self.delay_hops.to_string(),
-            self.sync_delay_hops.map_or_else(|| "-".to_owned(), |hops| hops.to_string()),
+            or_dash(self.sync_delay_hops),
             format!("{:.1} ms", self.max_wait as f64 / HOP as f64),
             self.extra.to_string(),
             self.violations.to_string(),
@@ -122,7 +121,6 @@ pub fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<Case, MutexF
     Comparison::of(sizes, &NODES, AnyMutex::NAMES, |algorithm, nodes| rows(algorithm, nodes, &tick))
 }
 
-/// Returns all rows of one lock.
 fn rows(algorithm: &'static str, nodes: u32, tick: &(impl Fn() + Sync)) -> Vec<MutexRow> {
     let mut set = None;
     let mut rows = Vec::new();
@@ -143,16 +141,14 @@ fn rows(algorithm: &'static str, nodes: u32, tick: &(impl Fn() + Sync)) -> Vec<M
     rows
 }
 
-/// Returns the row of one case.
 fn row(algorithm: &'static str, nodes: u32, case: Case, results: &[TrialResult]) -> MutexRow {
     let entries: usize = results.iter().map(|result| result.waits.len()).sum();
     let per_entry = |count: u64| Figure::new(count as f64 / entries.max(1) as f64);
-    let mut by_name: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for (&name, count) in results.iter().flat_map(|result| &result.sent.by_name) {
-        *by_name.entry(name).or_default() += count;
+    let mut sent = MessageCount::default();
+    for result in results {
+        sent.add(&result.sent);
     }
-    let extra: u64 = EXTRA.iter().filter_map(|name| by_name.get(name)).sum();
-    let messages: u64 = results.iter().map(|result| result.sent.messages).sum();
+    let extra: u64 = EXTRA.iter().filter_map(|name| sent.by_name.get(name)).sum();
     let hops = |times: Vec<Micros>| Figure::mean(times.into_iter().map(|time| time as f64 / HOP as f64));
     let waits: Vec<Micros> = results.iter().flat_map(|result| result.waits.iter().copied()).collect();
     let handovers: Vec<Micros> = results.iter().flat_map(|result| result.handovers.iter().copied()).collect();
@@ -168,11 +164,11 @@ fn row(algorithm: &'static str, nodes: u32, case: Case, results: &[TrialResult])
         algorithm,
         nodes,
         case,
-        messages: per_entry(messages - extra),
+        messages: per_entry(sent.messages - extra),
         formula: None,
-        by_name: by_name.into_iter().map(|(name, count)| (name, per_entry(count))).collect(),
-        retransmits: per_entry(results.iter().map(|result| result.sent.retransmits).sum()),
-        acks: per_entry(results.iter().map(|result| result.sent.acks).sum()),
+        by_name: sent.by_name.into_iter().map(|(name, count)| (name, per_entry(count))).collect(),
+        retransmits: per_entry(sent.retransmits),
+        acks: per_entry(sent.acks),
         figures,
     }
 }

@@ -30,7 +30,6 @@ const LOCK_LEASE: Duration = Duration::from_secs(2);
 /// How long nodes are up before a trial: a node leads, and has led long enough to grant.
 const WARM_UP: Micros = 10_000_000;
 
-/// How long a lock is held.
 const HOLD: Micros = 20 * HOP;
 
 /// How long the run goes on after the last release: messages in flight are counted.
@@ -46,36 +45,27 @@ const BEFORE: Micros = 500_000;
 const DOWN: Micros = 4_000_000;
 const AFTER: Micros = 4_000_000;
 
-/// The time limit of a request.
 const LIMIT: Micros = 30_000_000;
 
-/// A trial to be run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
-    /// The lock's name.
     pub algorithm: &'static str,
-    /// The number of nodes.
     pub nodes: u32,
     /// What the nodes do, and which one crashes.
     pub case: Case,
-    /// The seed of the run.
     pub seed: u64,
 }
 
-/// The result of a trial.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrialResult {
-    /// Messages and frames sent.
     pub sent: MessageCount,
     /// The time from each request to its grant.
     pub waits: Vec<Micros>,
     /// The time from each release to the next grant, if that one was requested before.
     pub handovers: Vec<Micros>,
-    /// The number of violations.
     pub violations: usize,
 }
 
-/// The next step of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Request,
@@ -102,7 +92,6 @@ impl Observer for Witness {
     }
 }
 
-/// A trial in progress.
 struct TrialRun {
     world: World<LockNode>,
     witness: Witness,
@@ -118,7 +107,6 @@ struct TrialRun {
 }
 
 impl Trial {
-    /// Runs the trial.
     pub(super) fn run(&self) -> TrialResult {
         let scenario = self.scenario();
         let mut world = world::<LockNode>(&scenario, self.seed);
@@ -175,7 +163,6 @@ impl Trial {
 }
 
 impl TrialRun {
-    /// Has these nodes request the lock now.
     fn request(&mut self, nodes: Range<u32>) {
         let now = self.world.now();
         self.plan.extend(nodes.map(|node| (now, node, Step::Request)));

@@ -2,12 +2,10 @@
 
 use anstyle::Style;
 
-/// The characters of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Charset {
     /// Braille dots, stars and bars.
     Unicode,
-    /// ASCII only.
     Ascii,
 }
 
@@ -33,22 +31,18 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    /// Creates an empty canvas of `width` columns and `height` rows.
     pub(crate) fn new(width: usize, height: usize, charset: Charset) -> Self {
         Self { width, charset, cells: vec![BLANK; width * height] }
     }
 
-    /// Returns the number of columns.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// Returns the number of rows.
     pub(crate) fn height(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// Returns the character set.
     pub(crate) fn charset(&self) -> Charset {
         self.charset
     }
@@ -121,7 +115,6 @@ impl Canvas {
         }
     }
 
-    /// Draws another canvas over this one.
     pub(crate) fn paste(&mut self, column: i64, row: i64, other: &Self) {
         for (other_row, cells) in (row..).zip(other.cells.chunks(other.width.max(1))) {
             for (other_column, &from) in (column..).zip(cells) {

@@ -10,27 +10,21 @@ use crate::sim::world::{PowerState, World};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeSet;
 
-/// The state of a node, as it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It has not started yet.
     NotStarted,
-    /// It is up and knows no leader.
     Leaderless,
     /// It takes part in an election and waits for replies.
     Called,
     /// It takes part in an election and has replied.
     Reported,
-    /// It follows another node.
     Follows,
-    /// It leads.
     Leads,
     /// It neither receives nor sends.
     Down,
 }
 
 impl Mark {
-    /// Returns the character for it.
     pub(crate) fn glyph(self, charset: Charset) -> char {
         let (fine, ascii) = match self {
             Self::NotStarted => ('·', '.'),
@@ -71,14 +65,11 @@ const PARTITION: Style = AnsiColor::Red.on_default();
 /// Half of the longest label, so that it fits at the edge.
 const MARGIN: usize = 5;
 
-/// A node on the map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MapNode {
-    /// Its position.
     pub(crate) point: Point,
     /// Its capacity; `None` is unfit to lead.
     pub(crate) capacity: Option<u16>,
-    /// Its state.
     pub(crate) mark: Mark,
     /// Its leader; itself, if it leads.
     pub(crate) leader: Option<u32>,
@@ -91,7 +82,6 @@ pub(crate) struct MapNode {
 /// A map, ready to be drawn at any size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Map {
-    /// The nodes, by id.
     pub(crate) nodes: Vec<MapNode>,
     /// The bidirectional links.
     pub(crate) links: Vec<(u32, u32)>,
@@ -102,7 +92,6 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// Returns the map of the present network.
     pub(crate) fn of<M: SimNode>(world: &World<M>) -> Self {
         let ids = 0..world.node_count();
         let components = world.components(1);
@@ -134,7 +123,6 @@ impl Map {
         Self { nodes, links, flooded: Vec::new(), partitioned: false }
     }
 
-    /// Draws the map at this size.
     pub(crate) fn draw(&self, width: usize, height: usize, charset: Charset) -> Canvas {
         let mut canvas = Canvas::new(width, height, charset);
         let positions = self.positions(width, height);
@@ -158,7 +146,6 @@ impl Map {
         canvas
     }
 
-    /// Returns the column and row of each node.
     fn positions(&self, width: usize, height: usize) -> Vec<(i64, i64)> {
         let points: Vec<Point> = self.nodes.iter().map(|node| node.point).collect();
         let area = Area::around(&points);

@@ -9,10 +9,8 @@ pub(super) const DOWN: u8 = 2;
 pub(super) const LEFT: u8 = 4;
 pub(super) const RIGHT: u8 = 8;
 
-/// The state that a node's line shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineState {
-    /// Whether the node is past the cut.
     pub(super) past: bool,
     pub(super) busy: bool,
 }
@@ -83,7 +81,6 @@ pub(super) fn through(charset: Charset) -> char {
     }
 }
 
-/// Returns the mark of a node that knows of the end.
 pub(super) fn terminated(charset: Charset) -> char {
     match charset {
         Charset::Unicode => '■',

@@ -18,11 +18,8 @@ pub(crate) struct Moment {
 /// A message between applications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// The sender.
     pub(crate) from: u32,
-    /// The recipient.
     pub(crate) to: u32,
-    /// The tokens or units it carries.
     pub(crate) amount: u32,
     /// When it was sent; `None` if it never was.
     pub(crate) sent: Option<Moment>,
@@ -33,11 +30,8 @@ pub(crate) struct Message {
 /// A message that a snapshot found in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transit {
-    /// The sender.
     pub(crate) from: u32,
-    /// The recipient.
     pub(crate) to: u32,
-    /// The tokens or units it carries.
     pub(crate) amount: u32,
 }
 
@@ -52,10 +46,8 @@ pub(crate) enum Crossing {
     Backward,
 }
 
-/// A snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Its id.
     pub(crate) id: snapshot::Id,
     /// When it passes each node, and the amount the node had.
     pub(crate) records: BTreeMap<u32, (Moment, u32)>,
@@ -68,7 +60,6 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Returns the position of a message relative to the cut.
     pub(crate) fn crossing(&self, message: &Message) -> Crossing {
         // A node that the cut never passes stays before it.
         let past = |node: u32, moment: Option<Moment>| {
@@ -93,13 +84,9 @@ impl Cut {
 /// What a node does, as far as it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// It sends a message.
     Send(usize),
-    /// It receives one.
     Receive(usize),
-    /// It becomes busy.
     Busy,
-    /// It becomes idle.
     Idle,
     /// A cut passes it.
     Recorded(usize),
@@ -111,21 +98,16 @@ pub(crate) enum Action {
     Terminated,
 }
 
-/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// Its time.
     pub(crate) at: Micros,
-    /// The node.
     pub(crate) node: u32,
     /// What the node does. Messages and cuts are given by their index in the history.
     pub(crate) action: Action,
 }
 
-/// The history of the applications of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    /// All events, in order.
     pub(crate) events: Vec<Event>,
     /// The messages, in the order of sending.
     pub(crate) messages: Vec<Message>,
@@ -136,7 +118,6 @@ pub(crate) struct History {
     /// The index of each message in flight, by number.
     in_flight: BTreeMap<u32, usize>,
     quiescence: Quiescence,
-    /// When the job last ended.
     ended: Option<Moment>,
 }
 

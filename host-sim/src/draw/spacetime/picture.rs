@@ -10,7 +10,6 @@ const CONTEXT: usize = 5;
 const ROWS_MAX: usize = 32;
 const ROWS_PER_NODE: usize = 4;
 
-/// A row of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Row {
     /// Events, as a range of indices: one event, or consecutive events that belong together.
@@ -22,19 +21,13 @@ pub(crate) enum Row {
 /// A part of a history, to be drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture<'a> {
-    /// The history.
     pub(crate) history: &'a History,
-    /// The number of nodes.
     pub(crate) nodes: u32,
-    /// The title.
     pub(crate) title: String,
     /// The index of the cut by which events are drawn as before or after; there may be others.
     pub(crate) cut: Option<usize>,
-    /// The rows shown.
     pub(crate) rows: Vec<Row>,
-    /// How many earlier events are not shown.
     pub(crate) earlier: usize,
-    /// How many later events are not shown.
     pub(crate) later: usize,
 }
 
@@ -108,7 +101,6 @@ impl<'a> Picture<'a> {
         self.history.cuts.get(self.cut?)
     }
 
-    /// Returns the position of a message relative to that cut.
     pub(crate) fn crossing(&self, message: &Message) -> Crossing {
         self.main_cut().map_or(Crossing::None, |cut| cut.crossing(message))
     }
@@ -126,7 +118,6 @@ impl<'a> Picture<'a> {
 }
 
 impl Row {
-    /// Returns its events.
     pub(crate) fn events(&self) -> Option<Range<usize>> {
         match self {
             Self::Events(range) => Some(range.clone()),

@@ -26,7 +26,6 @@ const STEP_USUAL: f64 = 28.0;
 const TICK: f64 = 110.0;
 /// The least width: the legend needs it.
 const WIDTH_MIN: f64 = 960.0;
-/// The number of colours of cuts.
 const CUT_COLOURS: usize = 4;
 
 /// The class of a message, by its position relative to the cut.
@@ -61,7 +60,6 @@ fn lane(node: u32) -> f64 {
     TOP + LANE * f64::from(node)
 }
 
-/// Rounds to a tenth.
 fn round(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }
@@ -80,7 +78,6 @@ impl Picture<'_> {
     }
 }
 
-/// A picture in the making.
 struct Drawing<'a> {
     picture: &'a Picture<'a>,
     /// The x coordinate of each event shown.
@@ -115,7 +112,6 @@ impl<'a> Drawing<'a> {
         lane(self.picture.nodes.saturating_sub(1))
     }
 
-    /// Returns the x coordinate of an event, if it is shown.
     fn column(&self, order: usize) -> Option<f64> {
         self.columns.get(order.checked_sub(self.picture.earlier)?).copied()
     }

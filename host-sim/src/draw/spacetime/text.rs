@@ -96,7 +96,6 @@ impl Picture<'_> {
     }
 }
 
-/// A picture in the making.
 struct Sheet<'a> {
     picture: &'a Picture<'a>,
     charset: Charset,
@@ -124,7 +123,6 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Returns the column of a node's line.
     fn line(&self, node: u32) -> usize {
         TIMES + node as usize * self.pitch + self.pitch / 2
     }
@@ -305,7 +303,6 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Draws the mark of an event.
     fn mark(&mut self, row: usize, order: usize) {
         let event = self.picture.history.events[order];
         let column = self.line(event.node);
@@ -335,7 +332,6 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Draws a line across all nodes.
     fn through(&mut self, row: usize, note: &str) {
         let glyph = glyphs::through(self.charset);
         for column in self.line(0)..self.line(self.picture.nodes.saturating_sub(1)) {

@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-/// The track of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Track {
     /// The column in which it runs down.
@@ -15,7 +14,6 @@ pub(super) struct Track {
     last: i64,
 }
 
-/// The tracks in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracks(Vec<Track>);
 

@@ -1,20 +1,15 @@
 //! `conclave firmware`, `flash-board`, `provision` and `sizes` on a machine without a board.
 
+use crate::support::{command, conclave, finished, refused, succeeds};
 use firmware::storage::config_page::access_point::{ACCESS_POINT_BYTES, AccessPoint, OFFSET};
 use firmware::storage::config_page::blobs::Blobs;
 use firmware::storage::config_page::{ConfigPage, PAGE_BYTES, Secret, options};
 use std::path::Path;
-use std::process::{Command, Output};
 
-/// Runs `conclave` without any tool to write boards.
-fn conclave(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
-    command.args(arguments).env("PATH", "/nowhere").env("USER", "nobody-here").env_remove("CONCLAVE_WIFI_KEY");
-    command.output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+/// Provisions a board as these words say, into files of the folder.
+fn provision(folder: &Path, words: &str) {
+    let words: Vec<&str> = words.split(' ').collect();
+    succeeds(&[&["provision"], &words[..], &["--output", folder.to_str().unwrap()]].concat());
 }
 
 /// Returns the file written for a region of a board's flash.
@@ -29,54 +24,40 @@ fn page(bytes: &[u8]) -> ConfigPage {
 #[test]
 fn an_unknown_board_is_one_sentence_and_exit_code_2() {
     for command in ["firmware", "flash-board", "sizes"] {
-        let output = conclave(&[command, "picow"]);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command}");
-        assert!(
-            text(&output.stderr).contains("there is no board \"picow\" here; the nearest is \"pico-w\""),
-            "{command}"
-        );
+        let error = refused(&[command, "picow"]);
+        assert!(error.contains("there is no board \"picow\" here; the nearest is \"pico-w\""), "{command}: {error}");
     }
 }
 
 #[test]
 fn a_missing_tool_is_reported_with_how_to_get_it_before_the_build() {
-    for (board, advice) in [("nrf52840-dk", "cargo install probe-rs-tools"), ("pico-w", "BOOTSEL")] {
-        let output = conclave(&["flash-board", board]);
-        assert_eq!(output.status.code(), Some(2), "{board}");
-        assert!(text(&output.stderr).contains(advice), "{board}: {}", text(&output.stderr));
-        assert!(text(&output.stdout).starts_with("1. build the image of "), "{board}");
+    let advised =
+        [("nrf52840-dk", "cargo install probe-rs-tools"), ("pico-w", "BOOTSEL"), ("mps2-an385", "conclave swarm")];
+    for (board, advice) in advised {
+        let (code, out, error) = conclave(&["flash-board", board]);
+        assert_eq!(code, Some(2), "{board}");
+        assert!(error.contains(advice), "{board}: {error}");
+        assert!(out.starts_with("1. build the image of "), "{board}");
     }
 }
 
 #[test]
-fn the_emulated_board_is_not_flashed() {
-    let output = conclave(&["flash-board", "mps2-an385"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("conclave swarm"));
-}
-
-#[test]
 fn a_dry_run_only_prints_the_steps() {
-    let output = conclave(&["flash-board", "nucleo-h563zi", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stdout).contains("firmware-stm32, for thumbv8m.main-none-eabihf"));
-    let output = conclave(&["provision", "microbit-v2", "--id", "7", "--dry-run"]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stdout).contains("64 bytes at 0x7b000"), "{}", text(&output.stdout));
+    let steps = succeeds(&["flash-board", "nucleo-h563zi", "--dry-run"]);
+    assert!(steps.contains("firmware-stm32, for thumbv8m.main-none-eabihf"), "{steps}");
+    let steps = succeeds(&["provision", "microbit-v2", "--id", "7", "--dry-run"]);
+    assert!(steps.contains("64 bytes at 0x7b000"), "{steps}");
 }
 
 #[test]
 fn a_provisioned_page_is_the_one_a_board_reads() {
     let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().to_str().unwrap();
-    let arguments = ["provision", "nrf52840-dk", "--id", "7", "--group", "barn", "--channel", "15", "--pan", "beef"];
-    assert_eq!(conclave(&[&arguments[..], &["--output", output]].concat()).status.code(), Some(0));
+    provision(folder.path(), "nrf52840-dk --id 7 --group barn --channel 15 --pan beef");
     let page = page(&written(folder.path(), "nrf52840-dk", "config"));
     assert_eq!((page.id, page.channel, page.pan), (7, 15, 0xbeef));
     assert_eq!(page.key, Secret::of_group("barn"));
     assert_eq!(page.options, options::FACTORY | options::MEASURED);
-    let arguments = ["provision", "nrf52840-dk", "--id", "2", "--members", "5", "--quorum"];
-    assert_eq!(conclave(&[&arguments[..], &["--output", output]].concat()).status.code(), Some(0));
+    provision(folder.path(), "nrf52840-dk --id 2 --members 5 --quorum");
     let page = self::page(&written(folder.path(), "nrf52840-dk", "config"));
     assert_eq!((page.id, page.members), (2, 5));
     assert_eq!(page.options, options::FACTORY | options::MEASURED | options::QUORUM);
@@ -86,9 +67,7 @@ fn a_provisioned_page_is_the_one_a_board_reads() {
 fn a_board_may_be_given_a_key_and_a_capacity() {
     let folder = tempfile::tempdir().unwrap();
     let key = "000102030405060708090a0b0c0d0e0f";
-    let output = folder.path().to_str().unwrap();
-    let arguments = ["provision", "nucleo-h563zi", "--id", "1", "--key", key, "--capacity", "900", "--used"];
-    assert_eq!(conclave(&[&arguments[..], &["--output", output]].concat()).status.code(), Some(0));
+    provision(folder.path(), &format!("nucleo-h563zi --id 1 --key {key} --capacity 900 --used"));
     let page = page(&written(folder.path(), "nucleo-h563zi", "config"));
     assert_eq!((page.capacity, page.options), (900, options::LAN));
     assert_eq!(page.key, Secret([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
@@ -104,10 +83,9 @@ fn an_access_point_and_blobs_are_written_as_regions_and_as_uf2() {
     }
     let arguments =
         ["provision", "pico-w", "--id", "3", "--wifi", "home", "--wifi-firmware", output, "--output", output];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
-    let done = command.args(arguments).env("CONCLAVE_WIFI_KEY", "correct horse").output().unwrap();
-    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
-    assert!(!text(&done.stdout).contains("horse"), "the key is not printed");
+    let (code, out, error) = finished(command(&arguments).env("CONCLAVE_WIFI_KEY", "correct horse"));
+    assert_eq!(code, Some(0), "{error}");
+    assert!(!out.contains("horse"), "the key is not printed");
     let config = written(folder.path(), "pico-w", "config");
     let access = AccessPoint::decode(config[OFFSET..OFFSET + ACCESS_POINT_BYTES].try_into().unwrap()).unwrap();
     assert_eq!((page(&config).id, access.name(), access.key()), (3, "home", "correct horse"));
@@ -131,15 +109,14 @@ fn bad_input_is_one_sentence_and_exit_code_2() {
         (&["pico-w", "--id", "1", "--wifi-firmware", "/nowhere", "--output", "/nowhere"], "43439A0.bin"),
     ];
     for (arguments, error) in cases {
-        let output = conclave(&[&["provision"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&output.stderr).contains(error), "{arguments:?}: {}", text(&output.stderr));
+        let (code, _, sentence) = conclave(&[&["provision"], arguments].concat());
+        assert_eq!(code, Some(2), "{arguments:?}");
+        assert!(sentence.contains(error), "{arguments:?}: {sentence}");
     }
 }
 
 #[test]
 fn a_file_that_is_no_image_is_refused() {
-    let output = conclave(&["sizes", "--image", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(text(&output.stderr).lines().count(), 1);
+    let error = refused(&["sizes", "--image", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+    assert_eq!(error.lines().count(), 1);
 }
