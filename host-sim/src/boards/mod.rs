@@ -21,7 +21,6 @@ pub use parts::{App, Parts};
 
 use crate::base::nearest::unknown;
 use std::path::Path;
-use toolchain::Toolchain;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flashing {
@@ -119,11 +118,6 @@ impl Board {
         let layout = self.layout();
         let bytes = |name| layout.region(name).map_or(0, |region| region.bytes);
         Limits { flash: bytes("FLASH"), ram: bytes("RAM") }
-    }
-
-    /// Finds or installs the toolchain for its image; calls `log` with each command it runs.
-    pub(crate) fn prepare_toolchain(&self, log: impl FnMut(&str)) -> Result<Toolchain, String> {
-        toolchain::prepare_compiler(self.target, log)
     }
 }
 

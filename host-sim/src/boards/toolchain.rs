@@ -1,6 +1,6 @@
 //! The toolchain of boards, the emulator and a compiler, found or installed.
 //!
-//! `next` decides from what is observed, and only decides: it is a function of `Facts`. [`prepare`] observes, logs
+//! `next` decides from what is observed, and only decides: it is a function of `Facts`. [`prepare`] observes, prints
 //! the next command, runs it, and observes again. A command that it may not run is returned for the user to run.
 
 use super::EMULATED;
@@ -128,23 +128,20 @@ fn as_root(facts: &Facts, command: &str) -> String {
     if facts.root { command.to_owned() } else { format!("sudo {command}") }
 }
 
-/// Finds or installs the toolchain of emulated boards; calls `log` with each command it runs.
+/// Finds or installs the toolchain of emulated boards; each command that it runs is printed on standard error.
 ///
 /// # Errors
 /// A sentence with the command that the user has to run.
-pub fn prepare(log: impl FnMut(&str)) -> Result<Toolchain, String> {
-    prepare_for(|failed| observe(EMULATED.target, failed), log)
+pub fn prepare() -> Result<Toolchain, String> {
+    prepare_for(|failed| observe(EMULATED.target, failed))
 }
 
 /// Finds or installs the compiler for this target, and no emulator.
-///
-/// # Errors
-/// A sentence with the command that the user has to run.
-pub(super) fn prepare_compiler(target: &'static str, log: impl FnMut(&str)) -> Result<Toolchain, String> {
-    prepare_for(|failed| Facts { emulator: true, ..observe(target, failed) }, log)
+pub(crate) fn prepare_compiler(target: &'static str) -> Result<Toolchain, String> {
+    prepare_for(|failed| Facts { emulator: true, ..observe(target, failed) })
 }
 
-fn prepare_for(observe: impl Fn(&[Step]) -> Facts, mut log: impl FnMut(&str)) -> Result<Toolchain, String> {
+fn prepare_for(observe: impl Fn(&[Step]) -> Facts) -> Result<Toolchain, String> {
     let mut failed = Vec::new();
     loop {
         let facts = observe(&failed);
@@ -152,7 +149,7 @@ fn prepare_for(observe: impl Fn(&[Step]) -> Facts, mut log: impl FnMut(&str)) ->
             Next::Ready(toolchain) => return Ok(toolchain),
             Next::Do(step) => {
                 let command = step.command(facts.target);
-                log(&command);
+                eprintln!("setting up: {command}");
                 // A step is not repeated, whether it failed or succeeded without effect.
                 let _ = run(&command);
                 failed.push(step);

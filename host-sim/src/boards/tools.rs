@@ -1,18 +1,18 @@
 //! Writing to boards: by probe-rs, or by the USB drive of a bootloader.
 
 use super::toolchain::on_path;
-use super::{Board, Flashing};
+use super::{Board, Flashing, in_file};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::{env, fs};
 
 const PROBE: &str = "probe-rs";
 /// The name of the drive of a Raspberry Pi Pico.
 const DRIVE: &str = "RPI-RP2";
 const DRIVE_MARK: &str = "INFO_UF2.TXT";
-pub(crate) const PROBE_ADVICE: &str = "install probe-rs: `cargo install probe-rs-tools --locked` (on Linux it needs the package \
+const PROBE_ADVICE: &str = "install probe-rs: `cargo install probe-rs-tools --locked` (on Linux it needs the package \
                                 libudev-dev first), or as https://probe.rs/docs/getting-started/installation says";
-pub(crate) const DRIVE_ADVICE: &str =
+const DRIVE_ADVICE: &str =
     "hold the board's button BOOTSEL while you plug it in, and wait until the drive RPI-RP2 is there";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,30 +47,29 @@ fn drive() -> Option<PathBuf> {
     drives.into_iter().find(|drive| drive.join(DRIVE_MARK).is_file())
 }
 
-/// Returns the command that writes an image and then shows the board's log.
-pub(crate) fn run_command(chip: &str, image: &Path) -> Vec<String> {
-    let words = [PROBE, "run", "--chip", chip];
-    words.into_iter().map(str::to_owned).chain([image.display().to_string()]).collect()
+/// Writes an image, and then shows the board's log.
+pub(crate) fn write_and_run(chip: &str, image: &Path) -> Result<(), String> {
+    probe(&["run", "--chip", chip], image)
 }
 
-/// Returns the command that writes a file to an address.
-pub(crate) fn write_command(chip: &str, file: &Path, address: u64) -> Vec<String> {
+/// Writes a file to an address.
+pub(crate) fn write(chip: &str, file: &Path, address: u64) -> Result<(), String> {
     let address = format!("{address:#x}");
-    let words = [PROBE, "download", "--chip", chip, "--binary-format", "bin", "--base-address", &address];
-    words.into_iter().map(str::to_owned).chain([file.display().to_string()]).collect()
+    probe(&["download", "--chip", chip, "--binary-format", "bin", "--base-address", &address], file)
 }
 
-pub(crate) fn run(words: &[String]) -> Result<(), String> {
-    let [program, arguments @ ..] = words else { return Ok(()) };
-    let status = Command::new(program).args(arguments).stdin(Stdio::inherit()).status();
-    let status = status.map_err(|error| format!("{program} cannot be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{program} ended with {status}")) }
+/// Runs probe-rs with its output visible.
+fn probe(words: &[&str], file: &Path) -> Result<(), String> {
+    println!("{PROBE} {} {}", words.join(" "), file.display());
+    let status = Command::new(PROBE).args(words).arg(file).status();
+    let status = status.map_err(|error| format!("{PROBE} cannot be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{PROBE} ended with {status}")) }
 }
 
 /// Copies a file to a board's drive; the board writes it to flash and reboots.
 pub(crate) fn copy(file: &Path, drive: &Path) -> Result<(), String> {
     let name = file.file_name().unwrap_or_default();
-    fs::copy(file, drive.join(name)).map(|_| ()).map_err(|error| format!("{}: {error}", drive.display()))
+    fs::copy(file, drive.join(name)).map(|_| ()).map_err(in_file(drive))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use crate::compare::{Case, Comparison, Figures, NODES, SIZES, elections, mutexes
 use clap::{Args, Subcommand};
 use std::io::Write as _;
 use std::ops::RangeInclusive;
-use std::process::ExitCode;
 
 #[derive(Args)]
 pub(super) struct CompareArgs {
@@ -83,8 +82,8 @@ struct ComparisonArgs {
     json: bool,
 }
 
-/// Compares; returns 0 if the required properties held in every row, 1 if not, 2 for bad input.
-pub(super) fn run(args: &CompareArgs) -> ExitCode {
+/// Compares; returns 0 if the required properties held in every row, 1 if not.
+pub(super) fn run(args: &CompareArgs) -> super::Ended {
     match &args.subject {
         Subject::Elections(args) => {
             compare(args, &SIZES, &NODES, elections::runs, |sizes, tick| elections::compare(sizes, tick))
@@ -101,16 +100,13 @@ fn compare<C: Case, F: Figures>(
     possible: &RangeInclusive<u32>,
     runs: impl Fn(&[u32]) -> usize,
     comparison: impl Fn(&[u32], &(dyn Fn() + Sync)) -> Comparison<C, F>,
-) -> ExitCode {
-    let sizes = match args.nodes.map(|nodes| super::in_range("--nodes", nodes, possible)) {
-        None => default_sizes.to_vec(),
-        Some(Ok(nodes)) => vec![nodes],
-        Some(Err(sentence)) => return super::refuse(sentence),
-    };
+) -> super::Ended {
+    let nodes = args.nodes.map(|nodes| super::in_range("--nodes", nodes, possible)).transpose()?;
+    let sizes = nodes.map_or(default_sizes.to_vec(), |nodes| vec![nodes]);
     let bar = super::progress(runs(&sizes) as u64, "comparing {bar:40} {pos}/{len} runs, {eta} left");
     let comparison = comparison(&sizes, &|| bar.inc(1));
     bar.finish_and_clear();
-    super::exit_if(&super::print(&comparison, args.json, show), comparison.holds())
+    Ok(super::report(&comparison, args.json, show, comparison.holds()))
 }
 
 fn show<C: Case, F: Figures>(comparison: &Comparison<C, F>) -> std::io::Result<()> {

@@ -12,7 +12,6 @@ mod terminate;
 use crate::draw::map::Charset;
 use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
@@ -70,16 +69,23 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let Cli { command, demo } = Cli::parse();
-    match command.unwrap_or(Command::Demo(demo)) {
-        Command::Demo(args) => demo::run(&args),
+    let ended = match command.unwrap_or(Command::Demo(demo)) {
+        Command::Demo(args) => Ok(demo::run(&args)),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Terminate(args) => terminate::run(&args),
         #[cfg(unix)]
         Command::Boards(command) => boards::run(&command),
-    }
+    };
+    ended.unwrap_or_else(|reason| {
+        eprintln!("{reason}");
+        ExitCode::from(2)
+    })
 }
+
+/// How a command ends: with an exit code, or with the reason why it cannot run, for which the exit code is 2.
+type Ended = Result<ExitCode, String>;
 
 /// Returns a number that a flag was given, if it is possible.
 fn in_range(flag: &str, number: u64, possible: &RangeInclusive<u32>) -> Result<u32, String> {
@@ -105,7 +111,12 @@ fn charset() -> Charset {
     if unicode && terminal != "linux" { Charset::Unicode } else { Charset::Ascii }
 }
 
-/// Prints a report: as one JSON object, or as text.
+/// Prints a report, as one JSON object or as text; returns 0 if it was printed and holds, otherwise 1.
+fn report<R: serde::Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>, holds: bool) -> ExitCode {
+    let printed = print(report, json, text).is_ok();
+    if printed && holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn print<R: serde::Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>) -> io::Result<()> {
     if !json {
         return text(report);
@@ -115,21 +126,10 @@ fn print<R: serde::Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result
     writeln!(out)
 }
 
-/// Returns 0 if the report was printed and holds, otherwise 1.
-fn exit_if(printed: &io::Result<()>, holds: bool) -> ExitCode {
-    if printed.is_ok() && holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
 /// Prints text. A reader that closes the pipe is no failure.
 fn print_text(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-/// Prints why the command cannot run; returns the exit code 2.
-fn refuse(reason: impl Display) -> ExitCode {
-    eprintln!("{reason}");
-    ExitCode::from(2)
 }
 
 /// Returns a progress bar of `len` steps, hidden unless standard error is a terminal.

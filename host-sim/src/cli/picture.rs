@@ -89,7 +89,7 @@ pub(super) fn no_finding(outcome: &Outcome) -> Check {
 
 impl PictureArgs {
     /// Refuses a file that cannot be written, before the run.
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         let Some(path) = &self.svg else { return Ok(()) };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() {
@@ -102,32 +102,24 @@ impl PictureArgs {
         Ok(())
     }
 
-    /// Returns the scenario, if it and the file for the picture are valid; otherwise prints why not and returns the
-    /// exit code.
-    pub(super) fn prepare(&self, scenario: impl FnOnce() -> Result<Scenario, String>) -> Result<Scenario, ExitCode> {
-        self.check().and_then(|()| scenario()).map_err(super::refuse)
-    }
-
-    /// Prints a picture with the text below it; returns 0 if the run is correct, 1 if not, 2 if the SVG cannot be
-    /// written.
-    pub(super) fn show(&self, picture: &Picture<'_>, below: &str, check: &Check) -> ExitCode {
+    /// Prints a picture with the text below it; returns 0 if the run is correct, 1 if not.
+    pub(super) fn show(&self, picture: &Picture<'_>, below: &str, check: Check) -> super::Ended {
         let charset = if self.ascii { Charset::Ascii } else { super::charset() };
         let drawn = picture.text(charset, super::colours()).unwrap_or_else(|sentence| sentence + "\n");
         let mut text = format!("{}\n\n{drawn}{below}", picture.title);
         if let Some(path) = &self.svg {
-            if let Err(error) = std::fs::write(path, picture.svg()) {
-                return super::refuse(format!("{}: the picture cannot be written: {error}", path.display()));
-            }
+            let failed = |error| format!("{}: the picture cannot be written: {error}", path.display());
+            std::fs::write(path, picture.svg()).map_err(failed)?;
             let _ = writeln!(text, "\ndrawn into {}", path.display());
         }
         super::print_text(&text);
-        check.as_ref().map_or_else(
-            |sentence| {
+        Ok(match check {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(sentence) => {
                 eprintln!("{sentence}");
                 ExitCode::FAILURE
-            },
-            |()| ExitCode::SUCCESS,
-        )
+            }
+        })
     }
 }
 

@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 #[derive(Args)]
 pub(super) struct RunArgs {
@@ -42,12 +41,10 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
     parsed.filter(|range| range.start < range.end).ok_or_else(|| "expected A..B, such as 0..100".to_owned())
 }
 
-/// Runs the scenario; returns 0 if no checker found a violation, 1 if one did, 2 for bad input.
-pub(super) fn run(args: &RunArgs) -> ExitCode {
-    match report(args) {
-        Ok(report) => super::exit_if(&super::print(&report, args.json, show), report.violations.is_empty()),
-        Err(error) => super::refuse(error),
-    }
+/// Runs the scenario; returns 0 if no checker found a violation, 1 if one did.
+pub(super) fn run(args: &RunArgs) -> super::Ended {
+    let report = report(args)?;
+    Ok(super::report(&report, args.json, show, report.violations.is_empty()))
 }
 
 fn report(args: &RunArgs) -> Result<Report, String> {

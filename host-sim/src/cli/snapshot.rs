@@ -7,7 +7,6 @@ use crate::metrics::run::Outcome;
 use clap::Args;
 use protocol::service::snapshot::SNAPSHOTS_MAX;
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 const SCENARIO: &str = include_str!("../../scenarios/snapshot-demo.toml");
 
@@ -45,12 +44,10 @@ fn percentage(text: &str) -> Result<String, String> {
     if valid { Ok(text.to_owned()) } else { Err("expected a percentage from 0% to 100%, such as 10%".to_owned()) }
 }
 
-/// Takes and draws the snapshot; returns 0 if it is correct, 1 if not, 2 for bad input.
-pub(super) fn run(args: &SnapshotArgs) -> ExitCode {
-    let scenario = match args.picture.prepare(|| scenario(args)) {
-        Ok(scenario) => scenario,
-        Err(code) => return code,
-    };
+/// Takes and draws the snapshot; returns 0 if it is correct, 1 if not.
+pub(super) fn run(args: &SnapshotArgs) -> super::Ended {
+    args.picture.check()?;
+    let scenario = scenario(args)?;
     let (witness, outcome) = Witness::of(&scenario, args.seed);
     let picture = Picture::of_snapshot(&witness.history, scenario.world.nodes, 0);
     let sum = scenario.world.app.as_ref().and_then(|app| app.token_sum(scenario.world.nodes)).unwrap_or(0);
@@ -59,7 +56,7 @@ pub(super) fn run(args: &SnapshotArgs) -> ExitCode {
         below += &account(number, cut, &scenario, sum);
     }
     below += &costs(&formulas(&witness, u64::from(scenario.world.nodes)));
-    args.picture.show(&picture, &below, &check(args, &witness.history.cuts, &outcome, sum))
+    args.picture.show(&picture, &below, check(args, &witness.history.cuts, &outcome, sum))
 }
 
 fn scenario(args: &SnapshotArgs) -> Result<Scenario, String> {

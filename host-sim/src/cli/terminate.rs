@@ -6,7 +6,6 @@ use crate::draw::spacetime::{Action, History, Picture};
 use crate::metrics::run::Outcome;
 use crate::scenario::DETECTIONS;
 use clap::Args;
-use std::process::ExitCode;
 
 const SCENARIO: &str = include_str!("../../scenarios/terminate-demo.toml");
 
@@ -40,19 +39,17 @@ pub(super) struct TerminateArgs {
     picture: PictureArgs,
 }
 
-/// Runs and draws the job; returns 0 if its termination was detected and not too early, 1 if not, 2 for bad input.
-pub(super) fn run(args: &TerminateArgs) -> ExitCode {
-    let scenario = match args.picture.prepare(|| scenario(args)) {
-        Ok(scenario) => scenario,
-        Err(code) => return code,
-    };
+/// Runs and draws the job; returns 0 if its termination was detected and not too early, 1 if not.
+pub(super) fn run(args: &TerminateArgs) -> super::Ended {
+    args.picture.check()?;
+    let scenario = scenario(args)?;
     let (witness, outcome) = Witness::of(&scenario, args.seed);
     let history = &witness.history;
     let picture = Picture::of_job(history, scenario.world.nodes);
     let waves = args.detection == DETECTIONS[0];
     let below =
         format!("\n{}\n", summary(history)) + &costs(&formulas(&witness, u64::from(scenario.world.nodes), waves));
-    args.picture.show(&picture, &below, &check(history, scenario.world.nodes, &outcome))
+    args.picture.show(&picture, &below, check(history, scenario.world.nodes, &outcome))
 }
 
 fn scenario(args: &TerminateArgs) -> Result<Scenario, String> {
@@ -77,7 +74,7 @@ fn scenario(args: &TerminateArgs) -> Result<Scenario, String> {
 
 /// Returns when the job was over, and when the nodes knew.
 fn summary(history: &History) -> String {
-    let Some(end) = history.ended() else { return "The job is not over.".to_owned() };
+    let Some(end) = history.ended else { return "The job is not over.".to_owned() };
     let over = format!("The true end was at {:.4} s.", end.at as f64 / 1e6);
     let Some((who, known)) = history.announced() else { return format!("{over}\nNo node detected it.") };
     if known.order < end.order {
@@ -123,7 +120,7 @@ fn check(history: &History, nodes: u32, outcome: &Outcome) -> Check {
         return Err(format!("The end of the job cannot be detected: {reason}."));
     }
     let know = history.events.iter().filter(|event| event.action == Action::Terminated).count();
-    if history.ended().is_none() || know < nodes as usize {
+    if history.ended.is_none() || know < nodes as usize {
         return Err(format!("{know} of {nodes} nodes know of the end. Another seed may do better: --seed N."));
     }
     Ok(())

@@ -2,15 +2,17 @@
 
 use super::child::ChildProcess;
 use super::emulator::{Emulator, StartingEmulator};
-use super::group::Group;
 use super::headers;
 use super::hub::free_port;
 use super::image::Image;
 use super::inbox::{InboxMessage, InboxSender, read_lines};
 use crate::boards::option_bits;
+use crate::scenario::Scenario;
 use crate::sim::fault_plan::PauseClock;
 use firmware::storage::config_page::{ConfigPage, Secret, options};
-use protocol::Timing;
+use protocol::base::quorum::Mode;
+use protocol::wire::Key;
+use protocol::{NodeId, Timing};
 use serde::Serialize;
 use std::io;
 use std::net::SocketAddr;
@@ -26,6 +28,41 @@ const STATUS_PERIOD_MS: u32 = 1_000;
 pub enum Kind {
     Board,
     Desktop,
+}
+
+/// The settings that the nodes of one network share.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// Its name, from which the key is derived.
+    pub(super) name: String,
+    /// The hop limit of reliable messages.
+    pub(super) hops: u8,
+    /// The number of members; 0 if no algorithm needs a group.
+    pub(super) members: u8,
+    pub(super) timing: Timing,
+    /// Further option bits of the boards' config pages.
+    pub(super) board_options: u32,
+}
+
+impl Group {
+    pub(super) fn of(scenario: &Scenario, board_options: u32) -> Self {
+        let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
+        let quorum = if scenario.world.mode == Mode::Quorum { options::QUORUM } else { 0 };
+        Self {
+            name: scenario.name.clone(),
+            hops: scenario.hops,
+            members: u8::try_from(members).unwrap_or(u8::MAX),
+            timing: scenario.timing,
+            board_options: board_options | quorum,
+        }
+    }
+
+    /// Returns the key that frames are sealed with.
+    pub(super) fn key(&self) -> Key {
+        let key = Key::new(Secret::of_group(&self.name).0);
+        let members: Vec<NodeId> = (0..u32::from(self.members)).map(NodeId).collect();
+        if members.is_empty() { key } else { key.for_group(&members) }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! All devices of a swarm, their logs, and the inbox that their output arrives in.
 
 use super::board_log::{BoardLog, Entry};
-use super::device::{Device, DeviceContext, Identity, Kind, StartingDevice};
-use super::group::Group;
+use super::device::{Device, DeviceContext, Group, Identity, Kind, StartingDevice};
 use super::hub::Hub;
 use super::image::Image;
 use super::inbox::{InboxMessage, InboxSender};

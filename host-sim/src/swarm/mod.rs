@@ -21,7 +21,6 @@ mod count;
 mod device;
 mod emulator;
 mod fleet;
-mod group;
 mod headers;
 mod hub;
 mod image;

@@ -1,9 +1,8 @@
 //! Running a swarm: the world's time is real time.
 
 use super::board_node::{BoardNode, Plan};
-use super::device::{Identity, Kind};
+use super::device::{Group, Identity, Kind};
 use super::fleet::Fleet;
-use super::group::Group;
 use super::report::{Report, report};
 use super::{Image, SwarmError, scenario};
 use crate::base::Micros;

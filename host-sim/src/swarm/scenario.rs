@@ -3,7 +3,6 @@
 use super::SwarmError;
 use crate::boards::App;
 use crate::scenario::{Scenario, needs_group};
-use crate::sim::capacity::CapacityPlan;
 use crate::sim::fault_plan::FaultAction;
 use protocol::Timing;
 use protocol::base::quorum::Mode;
@@ -19,13 +18,7 @@ const MAJORITY_NODES_MIN: u32 = 3;
 
 /// Returns the default scenario: boards boot and elect the best, it crashes, the network is partitioned and merges.
 pub(crate) fn default_scenario(nodes: u32) -> Scenario {
-    let cut = r#"
-            [[faults]]
-            at = "16s"
-            do = "partition"
-            cut = "left-right"
-            for = "9s"
-    "#;
+    let cut = r#"{ at = "16s", do = "partition", cut = "left-right", for = "9s" }"#;
     let (duration, cut) = if nodes < CUT_NODES_MIN { ("16s", "") } else { ("34s", cut) };
     let text = format!(
         r#"
@@ -35,15 +28,8 @@ pub(crate) fn default_scenario(nodes: u32) -> Scenario {
             duration = "{duration}"
             settle_time = "6s"
             hops = 4
-
-            [topology]
-            shape = "grid"
-
-            [[faults]]
-            at = "8s"
-            do = "crash"
-            node = "leader"
-            {cut}
+            topology = {{ shape = "grid" }}
+            faults = [{{ at = "8s", do = "crash", node = "leader" }}, {cut}]
         "#
     );
     Scenario::parse("swarm", &text, &[]).expect("the text is a scenario")
@@ -61,7 +47,7 @@ pub fn lock_scenario(nodes: u32) -> Scenario {
     let reset = if nodes < 2 {
         String::new()
     } else {
-        format!("[[faults]]\nat = \"14s\"\ndo = \"crash\"\nnode = {last}\nfor = \"1s\"")
+        format!("{{ at = \"14s\", do = \"crash\", node = {last}, for = \"1s\" }}")
     };
     let about = "Boards contend for a lock and increment a counter; one of them loses power and restarts.";
     group_scenario("swarm-locks", about, nodes, 40, "", &reset)
@@ -83,13 +69,13 @@ pub fn app_scenario(app: App, nodes: u32) -> Scenario {
     };
     let fault = crash
         .filter(|_| nodes >= MAJORITY_NODES_MIN)
-        .map_or_else(String::new, |at| format!("[[faults]]\nat = \"{at}s\"\ndo = \"crash\"\nnode = \"leader\""));
+        .map_or_else(String::new, |at| format!("{{ at = \"{at}s\", do = \"crash\", node = \"leader\" }}"));
     let (name, about) = (format!("swarm-{}", app.name()), format!("Boards run an application: {}.", app.name()));
-    group_scenario(&name, &about, nodes, duration, &format!("delay = [\"1ms\", \"{delay}ms\"]"), &fault)
+    group_scenario(&name, &about, nodes, duration, &format!(", delay = [\"1ms\", \"{delay}ms\"]"), &fault)
 }
 
-/// Returns a scenario of a group on a LAN, with these lines in the tables of its medium and its faults.
-fn group_scenario(name: &str, about: &str, nodes: u32, seconds: u32, medium: &str, faults: &str) -> Scenario {
+/// Returns a scenario of a group on a LAN, with more keys of its medium and a fault, which may both be empty.
+fn group_scenario(name: &str, about: &str, nodes: u32, seconds: u32, medium: &str, fault: &str) -> Scenario {
     let text = format!(
         r#"
             name = "{name}"
@@ -99,66 +85,54 @@ fn group_scenario(name: &str, about: &str, nodes: u32, seconds: u32, medium: &st
             settle_time = "10s"
             election = "bully"
             mode = "quorum"
-
-            [topology]
-            shape = "complete"
-
-            [medium]
-            kind = "lan"
-            {medium}
-
-            {faults}
+            topology = {{ shape = "complete" }}
+            medium = {{ kind = "lan"{medium} }}
+            faults = [{fault}]
         "#
     );
     Scenario::parse(name, &text, &[]).expect("the text is a scenario")
 }
 
-/// Checks that boards can run a scenario.
+/// Checks that boards can run a scenario; if not, the error is one sentence with what they cannot do.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), SwarmError> {
-    let refuse = |text: &str| Err(SwarmError::Refused(format!("{}: {text}.", scenario.file)));
-    if scenario.world.nodes > NODES_MAX {
-        return refuse(&format!("{} boards are too many: a swarm has at most {NODES_MAX}", scenario.world.nodes));
-    }
-    if scenario.world.mode == Mode::Quorum && !needs_group(&scenario.election) {
-        return refuse("boards with a wireless election have no group, and so no quorum");
-    }
-    if ![Timing::RADIO, Timing::LAN].contains(&scenario.timing) {
-        return refuse("boards know the timings \"radio\" and \"lan\" as they are, without changes");
-    }
-    let CapacityPlan { noise, .. } = scenario.world.capacity;
-    if noise > 0.0 {
-        return refuse("a board's capacity is given by its config page and has no noise");
-    }
-    if scenario.world.locks.is_some() {
-        return refuse("boards contend for a lock if they are built with one: leave [locks] out");
-    }
-    if scenario.world.app.is_some() {
-        return refuse("boards run an application if they are built with one: leave [app] out");
-    }
-    if scenario.world.drift_ppm > 0 {
-        return refuse("the clocks of emulated boards do not drift");
-    }
-    for step in &scenario.world.faults {
-        match step.action {
-            FaultAction::Capacity { .. } => {
-                return refuse("a board's capacity is given by its config page and does not change");
-            }
-            FaultAction::Yield(_) | FaultAction::Call(_) => {
-                return refuse("a board takes no commands to elect or to yield");
-            }
-            FaultAction::Request { .. } => {
-                return refuse("boards begin snapshots and jobs by themselves, if they have an application");
-            }
-            FaultAction::Crash(_)
-            | FaultAction::Restart { .. }
-            | FaultAction::Pause { .. }
-            | FaultAction::Resume(_)
-            | FaultAction::Partition(_)
-            | FaultAction::Heal
-            | FaultAction::Link(_) => {}
+    let world = &scenario.world;
+    let too_many = format!("{} boards are too many: a swarm has at most {NODES_MAX}", world.nodes);
+    let cannot = [
+        (world.nodes > NODES_MAX, too_many.as_str()),
+        (
+            world.mode == Mode::Quorum && !needs_group(&scenario.election),
+            "boards with a wireless election have no group, and so no quorum",
+        ),
+        (
+            ![Timing::RADIO, Timing::LAN].contains(&scenario.timing),
+            "boards know the timings \"radio\" and \"lan\" as they are, without changes",
+        ),
+        (world.capacity.noise > 0.0, "a board's capacity is given by its config page and has no noise"),
+        (world.locks.is_some(), "boards contend for a lock if they are built with one: leave [locks] out"),
+        (world.app.is_some(), "boards run an application if they are built with one: leave [app] out"),
+        (world.drift_ppm > 0, "the clocks of emulated boards do not drift"),
+    ];
+    let reasons = cannot.into_iter().filter_map(|(refused, reason)| refused.then_some(reason));
+    let reason = reasons.chain(world.faults.iter().filter_map(|step| cannot_do(&step.action))).next();
+    reason.map_or(Ok(()), |reason| Err(SwarmError::Refused(format!("{}: {reason}.", scenario.file))))
+}
+
+/// Returns why boards cannot do this, if they cannot.
+fn cannot_do(action: &FaultAction) -> Option<&'static str> {
+    match action {
+        FaultAction::Capacity { .. } => Some("a board's capacity is given by its config page and does not change"),
+        FaultAction::Yield(_) | FaultAction::Call(_) => Some("a board takes no commands to elect or to yield"),
+        FaultAction::Request { .. } => {
+            Some("boards begin snapshots and jobs by themselves, if they have an application")
         }
+        FaultAction::Crash(_)
+        | FaultAction::Restart { .. }
+        | FaultAction::Pause { .. }
+        | FaultAction::Resume(_)
+        | FaultAction::Partition(_)
+        | FaultAction::Heal
+        | FaultAction::Link(_) => None,
     }
-    Ok(())
 }
 
 #[cfg(test)]

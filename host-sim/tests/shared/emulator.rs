@@ -21,8 +21,7 @@ pub(crate) fn image_with(parts: &Parts) -> Option<Image> {
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let _share = Share::take(BUILD);
-    let ready = toolchain::prepare(|command| eprintln!("setting up: {command}"));
-    match ready.and_then(|toolchain| Image::build(parts, toolchain)) {
+    match toolchain::prepare().and_then(|toolchain| Image::build(parts, toolchain)) {
         Ok(image) => Some(image),
         Err(error) => {
             assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "no boards in CI: {error}");

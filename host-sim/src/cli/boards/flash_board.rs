@@ -45,11 +45,7 @@ pub(super) fn run(args: &FlashBoardArgs) -> Result<(), String> {
             println!("written; without a debug probe there is no log; watch the LED");
             Ok(())
         }
-        (FlashMethod::Probe(chip), [.., image]) => {
-            let command = tools::run_command(chip, image);
-            println!("{}", command.join(" "));
-            tools::run(&command)
-        }
+        (FlashMethod::Probe(chip), [.., image]) => tools::write_and_run(chip, image),
         (_, []) => Err(format!("there is no image of {}", board.name)),
     }
 }

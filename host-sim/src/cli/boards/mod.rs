@@ -7,7 +7,8 @@ mod provision;
 mod sizes;
 mod swarm;
 
-use super::{EXIT_INTERRUPTED, exit_if, interrupts, print, refuse};
+use super::{EXIT_INTERRUPTED, Ended, interrupts, print, report};
+use crate::boards::toolchain::prepare_compiler;
 use crate::boards::{App, Board, Inspection, Parts, build, in_file, inspect};
 use clap::Subcommand;
 use std::fs;
@@ -30,15 +31,16 @@ pub(super) enum BoardCommand {
     Provision(provision::ProvisionArgs),
 }
 
-pub(super) fn run(command: &BoardCommand) -> ExitCode {
+pub(super) fn run(command: &BoardCommand) -> Ended {
     match command {
-        BoardCommand::Swarm(args) => swarm::run(args),
-        BoardCommand::Node(args) => node::run(args),
-        BoardCommand::Sizes(args) => sizes::run(args),
-        BoardCommand::Firmware(args) => exit_code(firmware::run(args)),
-        BoardCommand::FlashBoard(args) => exit_code(flash_board::run(args)),
-        BoardCommand::Provision(args) => exit_code(provision::run(args)),
+        BoardCommand::Swarm(args) => return swarm::run(args),
+        BoardCommand::Node(args) => return node::run(args),
+        BoardCommand::Sizes(args) => return sizes::run(args),
+        BoardCommand::Firmware(args) => firmware::run(args)?,
+        BoardCommand::FlashBoard(args) => flash_board::run(args)?,
+        BoardCommand::Provision(args) => provision::run(args)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The algorithms and the application of an image.
@@ -62,14 +64,9 @@ impl PartsArgs {
     }
 }
 
-/// Returns 0, or prints the error and returns 2.
-fn exit_code(result: Result<(), String>) -> ExitCode {
-    result.map_or_else(refuse, |()| ExitCode::SUCCESS)
-}
-
 /// Builds the image of a board, after setting up the toolchain.
 fn image(board: &Board, parts: &Parts) -> Result<PathBuf, String> {
-    let toolchain = board.prepare_toolchain(|command| eprintln!("setting up: {command}"))?;
+    let toolchain = prepare_compiler(board.target)?;
     eprintln!("building the image of {}", board.name);
     build(board, parts, toolchain)
 }

@@ -92,12 +92,12 @@ struct Desktop<'a> {
 
 type DesktopNode = Node<Wireless, NoMutex, NEIGHBOURS_MAX>;
 
-/// Runs until interrupted; returns 0 then, 1 if the node halted, 2 if it cannot start.
-pub(super) fn run(args: &NodeArgs) -> ExitCode {
+/// Runs until interrupted; returns 0 then, 1 if the node halted.
+pub(super) fn run(args: &NodeArgs) -> super::Ended {
     match run_node(args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Stop::Halted) => ExitCode::FAILURE,
-        Err(Stop::Failed(reason)) => super::refuse(reason),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(Stop::Halted) => Ok(ExitCode::FAILURE),
+        Err(Stop::Failed(reason)) => Err(reason),
     }
 }
 

@@ -186,11 +186,8 @@ fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
             tools::copy(&file, &drive)
         }
         (None, Ok(FlashMethod::Probe(chip))) => {
-            files(args.board, pieces, folder)?.iter().try_for_each(|(file, address)| {
-                let command = tools::write_command(chip, file, *address);
-                println!("{}", command.join(" "));
-                tools::run(&command)
-            })
+            let mut files = files(args.board, pieces, folder)?.into_iter();
+            files.try_for_each(|(file, address)| tools::write(chip, &file, address))
         }
         (None, Err(text)) => Err(text),
     }

@@ -45,15 +45,15 @@ pub(crate) struct SwarmArgs {
     json: bool,
 }
 
-/// Runs the swarm; returns 0 if no checker found a violation, 1 if one did, 2 for bad input or a missing tool.
-pub(super) fn run(args: &SwarmArgs) -> ExitCode {
+/// Runs the swarm; returns 0 if no checker found a violation, 1 if one did.
+pub(super) fn run(args: &SwarmArgs) -> super::Ended {
     match report(args) {
-        Ok(report) => super::exit_if(&super::print(&report, args.json, show), report.violations.is_empty()),
+        Ok(report) => Ok(super::report(&report, args.json, show, report.violations.is_empty())),
         Err(SwarmError::Interrupted) => {
             eprintln!("interrupted; every board is switched off");
-            ExitCode::from(super::EXIT_INTERRUPTED)
+            Ok(ExitCode::from(super::EXIT_INTERRUPTED))
         }
-        Err(error) => super::refuse(error),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -120,7 +120,7 @@ fn parts(scenario: &Scenario, args: &SwarmArgs) -> Result<Parts, String> {
 }
 
 fn build(parts: &Parts) -> Result<Image, String> {
-    let toolchain = toolchain::prepare(|command| eprintln!("setting up: {command}"))?;
+    let toolchain = toolchain::prepare()?;
     eprintln!("building the firmware");
     Image::build(parts, toolchain)
 }

@@ -25,37 +25,26 @@ pub(super) enum Phase {
 impl Phase {
     pub(super) const ALL: [Self; 5] = [Self::Start, Self::Elect, Self::Fail, Self::Split, Self::Heal];
 
-    /// Returns its heading.
+    /// Returns its heading, how long it is played in milliseconds, and the name and the description of its measured time.
+    const fn row(self) -> (&'static str, u64, Option<(&'static str, &'static str)>) {
+        match self {
+            Self::Start => ("neighbour discovery", 3_500, None),
+            Self::Elect => {
+                ("the election", 7_500, Some(("time_to_leader_us", "from the first boot to a known leader")))
+            }
+            Self::Fail => ("failover", 5_000, Some(("failover_us", "from the crash to the next leader"))),
+            Self::Split => ("partition", 4_500, Some(("split_us", "from the cut to a leader on each side"))),
+            Self::Heal => ("merge", 3_000, Some(("merge_us", "from the merge to one leader"))),
+        }
+    }
+
     pub(super) fn heading(self) -> &'static str {
-        match self {
-            Self::Start => "neighbour discovery",
-            Self::Elect => "the election",
-            Self::Fail => "failover",
-            Self::Split => "partition",
-            Self::Heal => "merge",
-        }
+        self.row().0
     }
 
-    /// Returns how long it is played, in milliseconds.
-    fn millis(self) -> u64 {
-        match self {
-            Self::Start => 3_500,
-            Self::Elect => 7_500,
-            Self::Fail => 5_000,
-            Self::Split => 4_500,
-            Self::Heal => 3_000,
-        }
-    }
-
-    /// Returns the name of its measured time.
-    pub(super) fn measure(self) -> Option<&'static str> {
-        match self {
-            Self::Start => None,
-            Self::Elect => Some("time_to_leader_us"),
-            Self::Fail => Some("failover_us"),
-            Self::Split => Some("split_us"),
-            Self::Heal => Some("merge_us"),
-        }
+    /// Returns the name and the description of its measured time.
+    pub(super) fn measure(self) -> Option<(&'static str, &'static str)> {
+        self.row().2
     }
 }
 
@@ -152,7 +141,7 @@ impl Playback {
             let of_stage = || self.scenes.iter().filter(|scene| scene.phase == phase);
             let fixed: u64 = of_stage().filter_map(|scene| scene.pace.millis()).sum();
             let steps = of_stage().filter(|scene| scene.pace.millis().is_none()).count();
-            phase.millis().saturating_sub(fixed) as f64 / steps.max(1) as f64
+            phase.row().1.saturating_sub(fixed) as f64 / steps.max(1) as f64
         });
         self.scenes.iter().map(move |scene| {
             let millis = scene.pace.millis().map_or(steps[scene.phase as usize], |millis| millis as f64);

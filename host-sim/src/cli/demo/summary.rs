@@ -17,39 +17,24 @@ pub(super) fn text(playback: &Playback, colours: bool) -> String {
     let bold = if colours { Style::new().bold() } else { Style::new() };
     let mut text = format!("\n{bold}SUMMARY{bold:#} (times are simulated)\n\n");
     for phase in Phase::ALL {
-        let Some(measure) = phase.measure() else { continue };
+        let Some((measure, description)) = phase.measure() else { continue };
         let took = playback.samples.iter().find(|(name, _)| *name == measure);
         let took = took.map_or_else(|| "never".to_owned(), |(_, micros)| format!("{:.3} s", *micros as f64 / 1e6));
-        let _ = writeln!(text, "  {:<40}{bold}{took:>9}{bold:#}   {}", description(phase), leaders(playback, phase));
+        let _ = writeln!(text, "  {description:<40}{bold}{took:>9}{bold:#}   {}", leaders(playback, phase));
     }
     if let Some(last) = playback.scenes.last() {
         let frames: u64 = last.frames.iter().map(|(_, frames)| frames).sum();
         let beats = last.frames.iter().find(|(kind, _)| *kind == "leader-heartbeat").map_or(0, |&(_, frames)| frames);
         let each = |frames: u64| frames as f64 / f64::from(playback.scenario.world.nodes);
         let seconds = playback.scenario.world.duration as f64 / 1e6;
-        let _ = writeln!(
-            text,
-            "  {:<40}{bold}{:>9.1}{bold:#}   in {seconds:.0} s ({:.1} are beats)",
-            "frames sent by each node",
-            each(frames),
-            each(beats)
-        );
+        let (what, frames, beats) = ("frames sent by each node", each(frames), each(beats));
+        let _ = writeln!(text, "  {what:<40}{bold}{frames:>9.1}{bold:#}   in {seconds:.0} s ({beats:.1} are beats)");
     }
     let _ = writeln!(text, "\n{bold}TRY NEXT{bold:#} (in a checkout, conclave is: cargo run --release --)\n");
     for (command, why) in NEXT {
         let _ = writeln!(text, "  {bold}{command}{bold:#}\n      {why}");
     }
     text
-}
-
-fn description(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Start => "",
-        Phase::Elect => "from the first boot to a known leader",
-        Phase::Fail => "from the crash to the next leader",
-        Phase::Split => "from the cut to a leader on each side",
-        Phase::Heal => "from the merge to one leader",
-    }
 }
 
 /// Returns the leaders at the end of a phase.

@@ -118,15 +118,11 @@ pub(crate) struct History {
     /// The index of each message in flight, by number.
     in_flight: BTreeMap<u32, usize>,
     quiescence: Quiescence,
-    ended: Option<Moment>,
+    /// When the last job really ended: all nodes idle and no message in flight.
+    pub(crate) ended: Option<Moment>,
 }
 
 impl History {
-    /// Returns when the last job really ended: all nodes idle and no message in flight.
-    pub(crate) fn ended(&self) -> Option<Moment> {
-        self.ended
-    }
-
     /// Returns the node that first knew of the end, and when.
     pub(crate) fn announced(&self) -> Option<(u32, Moment)> {
         let mut events = self.events.iter().enumerate();
@@ -147,13 +143,18 @@ impl History {
     }
 
     /// Returns the index of the cut with this id, which may be new.
-    fn cut(&mut self, id: snapshot::Id) -> usize {
+    fn cut_index(&mut self, id: snapshot::Id) -> usize {
         let known = self.cuts.iter().position(|cut| cut.id == id);
         known.unwrap_or_else(|| {
             let (records, states) = (BTreeMap::new(), BTreeMap::new());
             self.cuts.push(Cut { id, records, states, transits: Vec::new(), end: None });
             self.cuts.len() - 1
         })
+    }
+
+    fn cut(&mut self, id: snapshot::Id) -> &mut Cut {
+        let index = self.cut_index(id);
+        &mut self.cuts[index]
     }
 
     fn on_send(&mut self, at: Micros, from: u32, to: u32, number: u32, amount: u32) {
@@ -180,26 +181,18 @@ impl History {
             AppEvent::Busy => _ = self.push(at, node, Action::Busy),
             AppEvent::Idle => _ = self.push(at, node, Action::Idle),
             AppEvent::Recorded { snapshot, amount } => {
-                let cut = self.cut(snapshot);
+                let cut = self.cut_index(snapshot);
                 let moment = self.push(at, node, Action::Recorded(cut));
                 self.cuts[cut].records.insert(node, (moment, amount));
             }
-            AppEvent::State { snapshot, of, amount } => {
-                let cut = self.cut(snapshot);
-                self.cuts[cut].states.insert(of, amount);
-            }
+            AppEvent::State { snapshot, of, amount } => _ = self.cut(snapshot).states.insert(of, amount),
             AppEvent::Channel { snapshot, from, to, amount } => {
-                let cut = self.cut(snapshot);
-                self.cuts[cut].transits.push(Transit { from, to, amount });
+                self.cut(snapshot).transits.push(Transit { from, to, amount });
             }
-            AppEvent::Completed { snapshot, nodes } => {
-                let cut = self.cut(snapshot);
-                self.cuts[cut].end = Some(Ok(nodes));
-            }
+            AppEvent::Completed { snapshot, nodes } => self.cut(snapshot).end = Some(Ok(nodes)),
+            // Every participant is notified; the initiator's reason comes first.
             AppEvent::Aborted { snapshot, reason } => {
-                let cut = self.cut(snapshot);
-                // Every participant is notified; the initiator's reason comes first.
-                self.cuts[cut].end.get_or_insert(Err(reason.description()));
+                self.cut(snapshot).end.get_or_insert(Err(reason.description()));
             }
             AppEvent::Wave { number } => _ = self.push(at, node, Action::Wave(number)),
             AppEvent::Request { request: AppRequest::Start { units } } => _ = self.push(at, node, Action::Start(units)),
@@ -273,11 +266,11 @@ mod tests {
     #[test]
     fn a_job_has_ended_when_all_nodes_are_idle_and_no_message_is_in_flight() {
         let script = Script::default().starts(0, 0, 9).busy(0, 0).sends(1, 0, 1, 0, 4).idle(2, 0).wave(3, 0, 1);
-        assert_eq!(script.clone().history().ended(), None, "a message is in flight");
+        assert_eq!(script.clone().history().ended, None, "a message is in flight");
         let script = script.receives(4, 1, 0, 0, 4).busy(4, 1).wave(5, 0, 2);
-        assert_eq!(script.clone().history().ended(), None, "a node works");
+        assert_eq!(script.clone().history().ended, None, "a node works");
         let history = script.idle(6, 1).wave(7, 0, 3).wave(8, 0, 4).terminated(9, 0).terminated(10, 1).history();
-        let (end, (who, announced)) = (history.ended().unwrap(), history.announced().unwrap());
+        let (end, (who, announced)) = (history.ended.unwrap(), history.announced().unwrap());
         assert_eq!((end.at, who, announced.at, history.waves(end, announced)), (6_000, 0, 9_000, 2));
     }
 

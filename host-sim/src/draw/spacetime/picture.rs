@@ -161,7 +161,7 @@ fn rows(history: &History, of_job: bool) -> Vec<Row> {
             take(Event { action: Action::Busy, ..receiver });
         }
         rows.push(Row::Events(start..next));
-        if of_job && history.ended().is_some_and(|end| (start..next).contains(&end.order)) {
+        if of_job && history.ended.is_some_and(|end| (start..next).contains(&end.order)) {
             rows.push(Row::End);
         }
     }

@@ -71,10 +71,7 @@ fn seconds(at: u64) -> String {
 impl Picture<'_> {
     /// Returns the picture as an SVG document.
     pub(crate) fn svg(&self) -> String {
-        let drawing = Drawing::new(self);
-        let mut text = drawing.document().to_string();
-        text.push('\n');
-        text
+        Drawing::new(self).document().to_string() + "\n"
     }
 }
 
@@ -213,7 +210,7 @@ impl<'a> Drawing<'a> {
             }
         }
         let is_job = self.picture.rows.contains(&super::Row::End);
-        if let Some((end, x)) = self.picture.history.ended().and_then(|end| Some((end, self.column(end.order)?)))
+        if let Some((end, x)) = self.picture.history.ended.and_then(|end| Some((end, self.column(end.order)?)))
             && is_job
         {
             let name = text(x, TOP - 38.0, "middle", format!("the true end, {}", seconds(end.at)));

@@ -7,7 +7,7 @@ use crate::draw::map::{Canvas, Charset};
 use anstyle::{AnsiColor, Style};
 
 /// The most nodes that fit.
-pub(crate) const NODES_MAX: u32 = 8;
+const NODES_MAX: u32 = 8;
 
 /// The most columns: the least terminal, without its last column.
 const WIDTH: usize = 79;
@@ -37,26 +37,18 @@ impl Picture<'_> {
     /// Returns the picture as text, at most 79 columns wide.
     pub(crate) fn text(&self, charset: Charset, colours: bool) -> Result<String, String> {
         if self.nodes > NODES_MAX {
+            let nodes = self.nodes;
             return Err(format!(
-                "A text picture has room for {NODES_MAX} nodes, not for {}: draw it with --svg FILE.",
-                self.nodes
+                "A text picture has room for {NODES_MAX} nodes, not for {nodes}: draw it with --svg FILE."
             ));
         }
         let mut sheet = Sheet::new(self, charset);
         sheet.messages();
         sheet.lines();
         sheet.rows();
-        let mut text = String::new();
-        for row in sheet.canvas.rows(colours) {
-            text += row.trim_end();
-            text.push('\n');
-        }
-        text.push('\n');
-        for line in self.legend(charset).into_iter().chain(self.omitted()) {
-            text += &line;
-            text.push('\n');
-        }
-        Ok(text)
+        let rows = sheet.canvas.rows(colours).map(|row| row.trim_end().to_owned());
+        let lines = rows.chain([String::new()]).chain(self.legend(charset)).chain(self.omitted());
+        Ok(lines.map(|line| line + "\n").collect())
     }
 
     fn legend(&self, charset: Charset) -> Vec<String> {
@@ -78,10 +70,8 @@ impl Picture<'_> {
                 count => legend.push(format!("2 to {count} the other cuts")),
             }
             if self.history.messages.iter().any(|message| cut.crossing(message) == Crossing::Backward) {
-                legend.push(format!(
-                    "{} sent after the cut and received before it: the cut is inconsistent",
-                    line(Crossing::Backward)
-                ));
+                let sign = line(Crossing::Backward);
+                legend.push(format!("{sign} sent after the cut and received before it: the cut is inconsistent"));
             }
         }
         if self.cut.is_none() {
@@ -113,14 +103,8 @@ impl<'a> Sheet<'a> {
         let rows = picture.rows.len();
         let pitch = ((WIDTH - TIMES - NOTES) / picture.nodes.max(1) as usize).min(PITCH_MAX);
         let canvas = Canvas::new(WIDTH, rows + 1, charset); // the first row is the head
-        Self {
-            picture,
-            charset,
-            pitch,
-            canvas,
-            strokes: vec![[(0, Crossing::None); WIDTH]; rows],
-            notes: vec![String::new(); rows],
-        }
+        let (strokes, notes) = (vec![[(0, Crossing::None); WIDTH]; rows], vec![String::new(); rows]);
+        Self { picture, charset, pitch, canvas, strokes, notes }
     }
 
     fn line(&self, node: u32) -> usize {
@@ -133,6 +117,10 @@ impl<'a> Sheet<'a> {
 
     fn write(&mut self, column: usize, row: usize, text: &str, style: Style) {
         self.canvas.text(column as i64, row as i64 + 1, text, style);
+    }
+
+    fn put(&mut self, column: usize, row: usize, glyph: char, style: Style) {
+        self.write(column, row, glyph.encode_utf8(&mut [0; 4]), style);
     }
 
     fn stroke(&mut self, column: usize, row: usize, sides: u8, crossing: Crossing) {
@@ -251,21 +239,17 @@ impl<'a> Sheet<'a> {
             for column in 0..WIDTH {
                 let (sides, crossing) = self.strokes[row][column];
                 if sides != 0 {
-                    let glyph = glyphs::line(sides, crossing, self.charset);
-                    self.write(column, row, glyph.encode_utf8(&mut [0; 4]), style(crossing));
+                    self.put(column, row, glyphs::line(sides, crossing, self.charset), style(crossing));
                 }
             }
             for (node, state) in (0..).zip(&states) {
                 let column = self.line(node);
-                let style = if state.busy {
-                    BUSY
-                } else if state.past {
-                    PAST
-                } else {
-                    PLAIN
+                let style = match (state.busy, state.past) {
+                    (true, _) => BUSY,
+                    (false, true) => PAST,
+                    (false, false) => PLAIN,
                 };
-                let glyph = state.glyph(self.strokes[row][column].0, self.charset);
-                self.write(column, row, glyph.encode_utf8(&mut [0; 4]), style);
+                self.put(column, row, state.glyph(self.strokes[row][column].0, self.charset), style);
             }
         }
     }
@@ -307,7 +291,7 @@ impl<'a> Sheet<'a> {
         let event = self.picture.history.events[order];
         let column = self.line(event.node);
         let sign = |sheet: &mut Self, glyph: char, style: Style, note: String| {
-            sheet.write(column, row, glyph.encode_utf8(&mut [0; 4]), style);
+            sheet.put(column, row, glyph, style);
             sheet.notes[row] = note;
         };
         match event.action {
@@ -336,7 +320,7 @@ impl<'a> Sheet<'a> {
         let glyph = glyphs::through(self.charset);
         for column in self.line(0)..self.line(self.picture.nodes.saturating_sub(1)) {
             if self.strokes[row][column].0 == 0 && !self.is_line(column) {
-                self.write(column, row, glyph.encode_utf8(&mut [0; 4]), DIM);
+                self.put(column, row, glyph, DIM);
             }
         }
         note.clone_into(&mut self.notes[row]);

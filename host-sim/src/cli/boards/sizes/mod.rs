@@ -46,19 +46,10 @@ struct Row {
     inspection: Inspection,
 }
 
-/// Measures; returns 0 if all images pass inspection, 1 if one does not, 2 if an image cannot be measured.
-pub(super) fn run(args: &SizesArgs) -> ExitCode {
-    match sizes(args) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(reason) => super::refuse(reason),
-    }
-}
-
-/// Returns whether all images pass inspection.
-fn sizes(args: &SizesArgs) -> Result<bool, String> {
+/// Measures; returns 0 if all images pass inspection, 1 if one does not.
+pub(super) fn run(args: &SizesArgs) -> super::Ended {
     if args.stages {
-        return print(&stages::sizes(), args.json, stages::show).map(|()| true);
+        return print(&stages::sizes(), args.json, stages::show);
     }
     let parts = args.parts.parts();
     let image = match (&args.image, args.board) {
@@ -67,11 +58,11 @@ fn sizes(args: &SizesArgs) -> Result<bool, String> {
         (None, None) => return compare(&parts?, args.json),
     };
     let sizes = fs::read(&image).map_err(|error| error.to_string()).and_then(|elf| detail::sizes(&elf));
-    print(&sizes.map_err(in_file(&image))?, args.json, detail::show).map(|()| true)
+    print(&sizes.map_err(in_file(&image))?, args.json, detail::show)
 }
 
 /// Compares all boards, each against its limits.
-fn compare(parts: &Parts, json: bool) -> Result<bool, String> {
+fn compare(parts: &Parts, json: bool) -> super::Ended {
     let mut table = Table { boards: Vec::new() };
     for board in &BOARDS {
         let (.., inspection) = super::inspected(board, parts)?;
@@ -85,11 +76,12 @@ fn compare(parts: &Parts, json: bool) -> Result<bool, String> {
             eprintln!("{board}: {text}");
         }
     }
-    Ok(table.boards.iter().all(|row| row.inspection.violations.is_empty()))
+    let passed = table.boards.iter().all(|row| row.inspection.violations.is_empty());
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn print<R: Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>) -> Result<(), String> {
-    super::print(report, json, text).map_err(|error| error.to_string())
+fn print<R: Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>) -> super::Ended {
+    super::print(report, json, text).map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
 }
 
 fn show(table: &Table) -> io::Result<()> {

@@ -38,7 +38,7 @@ fn every_stage_occurs_whatever_the_seed() {
         assert_eq!(leaders(split).len(), 2, "seed {seed}: each side has a leader");
         assert_eq!(leaders(heal), next, "seed {seed}: one of the two leaders is left, the better one");
         let measures = Phase::ALL.map(|phase| {
-            phase.measure().is_none_or(|measure| playback.samples.iter().any(|(name, _)| *name == measure))
+            phase.measure().is_none_or(|(measure, _)| playback.samples.iter().any(|(name, _)| *name == measure))
         });
         assert_eq!(measures, [true; 5], "seed {seed}: all times are measured");
     }
