@@ -12,7 +12,7 @@
 //! - [`scenario`]: from a file to a value;
 //! - [`nodes`]: the nodes that are simulated;
 //! - [`check`], [`metrics`]: properties and measures of runs;
-//! - [`compare`], `draw`, [`boards`], [`swarm`], and the command line, [`cli`].
+//! - `compare`, `draw`, [`boards`], [`swarm`], and the command line, [`cli`].
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -27,7 +27,7 @@ pub mod base;
 pub mod boards;
 pub mod check;
 pub mod cli;
-pub mod compare;
+mod compare;
 mod draw;
 #[cfg(test)]
 mod layers;

@@ -52,7 +52,7 @@ impl Witness {
 
     /// Returns how many messages of this name were sent.
     pub(super) fn count(&self, name: &str) -> u64 {
-        self.counter.counts().by_name.get(name).copied().unwrap_or(0)
+        self.counter.count.by_name.get(name).copied().unwrap_or(0)
     }
 }
 

@@ -5,25 +5,21 @@ use std::fmt;
 
 /// A count, or a mean of counts. Whole numbers are shown without decimals, others with one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
-pub struct Figure(f64);
+pub(crate) struct Figure(f64);
 
 impl Figure {
     /// Rounds a number to hundredths.
-    #[must_use]
-    pub fn new(number: f64) -> Self {
+    pub(crate) fn new(number: f64) -> Self {
         Self((number * 100.0).round() / 100.0)
     }
 
     /// Returns the mean of some numbers; of none, zero.
-    #[must_use]
-    pub fn mean(numbers: impl ExactSizeIterator<Item = f64>) -> Self {
+    pub(crate) fn mean(numbers: impl ExactSizeIterator<Item = f64>) -> Self {
         let count = numbers.len().max(1) as f64;
         Self::new(numbers.sum::<f64>() / count)
     }
 
-    /// Returns the number.
-    #[must_use]
-    pub fn get(self) -> f64 {
+    pub(crate) fn get(self) -> f64 {
         self.0
     }
 

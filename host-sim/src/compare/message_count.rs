@@ -11,19 +11,17 @@ const HEARTBEATS: [&str; 2] = ["leader-heartbeat", "raise"];
 pub(crate) struct MessageCount {
     /// Messages of the counted stage: a reliable message counts once per recipient, however often it is retransmitted;
     /// an unreliable one counts once per frame.
-    pub messages: u64,
+    pub(crate) messages: u64,
     /// The same, by message name.
-    pub by_name: BTreeMap<&'static str, u64>,
+    pub(crate) by_name: BTreeMap<&'static str, u64>,
     /// Frames of these messages, retransmissions included. One frame can have several recipients.
-    pub frames: u64,
-    /// The bytes of these frames.
-    pub bytes: u64,
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
     /// Those of the frames that were new to no recipient.
-    pub retransmits: u64,
-    pub acks: u64,
-    /// Heartbeats of nodes and leaders.
-    pub heartbeats: u64,
-    pub hellos: u64,
+    pub(crate) retransmits: u64,
+    pub(crate) acks: u64,
+    pub(crate) heartbeats: u64,
+    pub(crate) hellos: u64,
 }
 
 impl MessageCount {
@@ -47,7 +45,8 @@ pub(crate) struct MessageCounter {
     stage: Stage,
     /// The reliable messages so far: origin, its incarnation, sequence number, recipient.
     reliable: BTreeSet<(u32, u32, u32, u64)>,
-    count: MessageCount,
+    /// The counts since [`Self::begin`].
+    pub(crate) count: MessageCount,
 }
 
 impl MessageCounter {
@@ -59,11 +58,6 @@ impl MessageCounter {
     /// Begins to count. Reliable messages from before stay known: their frames count as retransmissions.
     pub(crate) fn begin(&mut self) {
         self.count = MessageCount::default();
-    }
-
-    /// Returns the counts since [`Self::begin`].
-    pub(crate) fn counts(&self) -> &MessageCount {
-        &self.count
     }
 
     pub(crate) fn read(&mut self, frame: &[u8]) {
@@ -146,7 +140,7 @@ mod tests {
         read(&mut counter, Kind::ACK, Destination::Broadcast, &[]);
         read(&mut counter, Kind::HEARTBEAT, Destination::Broadcast, &[]);
         read(&mut counter, Kind::HELLO, Destination::Broadcast, &[]);
-        let counts = counter.counts().clone();
+        let counts = counter.count.clone();
         assert_eq!((counts.messages, counts.frames, counts.retransmits, counts.by_name["ok"]), (3, 3, 1, 3));
         assert_eq!((counts.acks, counts.heartbeats, counts.hellos), (1, 1, 1));
         let mut sum = counts.clone();
@@ -154,6 +148,6 @@ mod tests {
         assert_eq!((sum.messages, sum.by_name["ok"], sum.acks), (6, 6, 2));
         counter.begin();
         read(&mut counter, Bully::KIND, reliable(2, b), &body[..len]);
-        assert_eq!((counter.counts().messages, counter.counts().retransmits), (0, 1));
+        assert_eq!((counter.count.messages, counter.count.retransmits), (0, 1));
     }
 }

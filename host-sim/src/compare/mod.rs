@@ -7,14 +7,13 @@
 
 /// Declares the cases of a comparison, each with its name and its part of the table: cases without faults come first.
 macro_rules! cases {
-    ($($(#[$doc:meta])* $case:ident = $name:literal in $part:literal),+ $(,)?) => {
+    ($($case:ident = $name:literal in $part:literal),+ $(,)?) => {
         /// What the nodes do, and which fault occurs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-        pub enum Case { $($(#[$doc])* #[serde(rename = $name)] $case),+ }
+        pub(crate) enum Case { $(#[serde(rename = $name)] $case),+ }
 
         impl Case {
-            /// All cases.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$case),+];
+            pub(crate) const ALL: [Self; [$($name),+].len()] = [$(Self::$case),+];
         }
 
         impl super::Case for Case {
@@ -29,13 +28,13 @@ macro_rules! cases {
     };
 }
 
-pub mod elections;
+pub(crate) mod elections;
 mod figure;
 mod message_count;
-pub mod mutexes;
+pub(crate) mod mutexes;
 mod table;
 
-pub use figure::Figure;
+pub(crate) use figure::Figure;
 pub(crate) use message_count::{MessageCount, MessageCounter};
 use table::{Column, TableRow};
 
@@ -76,21 +75,16 @@ pub(crate) const SIZES: [u32; 4] = [4, 8, 16, 64];
 /// The numbers of nodes that elections can be compared with.
 pub(crate) const NODES: RangeInclusive<u32> = 2..=MEMBERS_MAX as u32;
 
-/// A case of a comparison.
-pub trait Case: Copy + Serialize + Send {
-    /// Returns its name.
+pub(crate) trait Case: Copy + Serialize + Send {
     fn name(self) -> &'static str;
 
     /// Returns its part of the table: cases without faults come first.
     fn part(self) -> u8;
 }
 
-/// The figures of one kind of comparison.
-pub trait Figures: Serialize + Send {
-    /// Their columns.
+pub(crate) trait Figures: Serialize + Send {
     const COLUMNS: &'static [Column];
 
-    /// Returns one cell for each column.
     fn cells(&self) -> Vec<String>;
 
     /// Returns whether the required properties held.
@@ -99,26 +93,21 @@ pub trait Figures: Serialize + Send {
 
 /// One algorithm in one case. Figures of a lock are per entry and exit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row<C, F> {
-    /// The algorithm.
-    pub algorithm: &'static str,
+pub(crate) struct Row<C, F> {
+    pub(crate) algorithm: &'static str,
     /// The number of nodes; for bully, with the coordinator that crashed.
-    pub nodes: u32,
-    /// The case.
-    pub case: C,
+    pub(crate) nodes: u32,
+    pub(crate) case: C,
     /// Messages, counted once per recipient; a broadcast of a wireless election counts once.
-    pub messages: Figure,
+    pub(crate) messages: Figure,
     /// The messages by the formula.
-    pub formula: Option<Figure>,
+    pub(crate) formula: Option<Figure>,
     /// The messages, by name.
-    pub by_name: BTreeMap<&'static str, Figure>,
-    /// Retransmitted frames.
-    pub retransmits: Figure,
-    /// Frames that acknowledge reliable messages.
-    pub acks: Figure,
-    /// The figures of this kind of comparison.
+    pub(crate) by_name: BTreeMap<&'static str, Figure>,
+    pub(crate) retransmits: Figure,
+    pub(crate) acks: Figure,
     #[serde(flatten)]
-    pub figures: F,
+    pub(crate) figures: F,
 }
 
 impl<C: Case, F: Figures> Row<C, F> {
@@ -138,16 +127,13 @@ impl<C: Case, F: Figures> Row<C, F> {
     }
 }
 
-/// Returns the cell of a figure that may be missing.
 fn or_dash(figure: Option<impl ToString>) -> String {
     figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string())
 }
 
-/// A whole comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison<C, F> {
-    /// Its rows.
-    pub rows: Vec<Row<C, F>>,
+pub(crate) struct Comparison<C, F> {
+    pub(crate) rows: Vec<Row<C, F>>,
 }
 
 impl<C: Case, F: Figures> Comparison<C, F> {
@@ -166,14 +152,29 @@ impl<C: Case, F: Figures> Comparison<C, F> {
     }
 
     /// Returns whether the required properties held in every row.
-    #[must_use]
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.rows.iter().all(|row| row.figures.holds())
     }
 
-    /// Returns the table.
     pub(crate) fn text(&self, colours: bool) -> String {
         let rows: Vec<_> = self.rows.iter().map(Row::table_row).collect();
         table::text(&Row::<C, F>::columns(), &rows, colours)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn every_run_is_a_step_of_the_progress_bar() {
+        let count = |compare: &dyn Fn(&(dyn Fn() + Sync))| {
+            let steps = AtomicUsize::new(0);
+            compare(&|| _ = steps.fetch_add(1, Ordering::Relaxed));
+            steps.into_inner()
+        };
+        assert_eq!(count(&|tick| drop(elections::compare(&[2], tick))), elections::runs(&[2]));
+        assert_eq!(count(&|tick| drop(mutexes::compare(&[2], tick))), mutexes::runs(&[2]));
     }
 }

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use std::fmt::Write as _;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub(crate) struct Column {
     head: &'static str,
     align_right: bool,
 }

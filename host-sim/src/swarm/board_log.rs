@@ -36,12 +36,13 @@ enum QueuedReport {
 
 #[derive(Debug, Default)]
 pub(super) struct BoardLog {
-    on: bool,
+    pub(super) on: bool,
     /// Whether it has logged its boot since it was switched on.
     started: bool,
     frames: VecDeque<Vec<u8>>,
     queue: VecDeque<QueuedReport>,
-    leader: Option<(NodeId, Term)>,
+    /// The leader it last reported.
+    pub(super) leader: Option<(NodeId, Term)>,
     pub(super) entries: Vec<Entry>,
     pub(super) at_boot: Option<RecordsAtBoot>,
     pub(super) records: Option<Records>,
@@ -62,10 +63,6 @@ impl BoardLog {
         self.leader = None;
         self.frames.clear();
         self.queue.clear();
-    }
-
-    pub(super) fn is_on(&self) -> bool {
-        self.on
     }
 
     pub(super) fn on_frame(&mut self, frame: &[u8]) {
@@ -117,10 +114,6 @@ impl BoardLog {
         self.queue.push_back(QueuedReport::Event(event));
     }
 
-    pub(super) fn leader(&self) -> Option<(NodeId, Term)> {
-        self.leader
-    }
-
     pub(super) fn poll_persist(&mut self) -> Option<Records> {
         let Some(&QueuedReport::Stored(records)) = self.queue.front() else { return None };
         self.queue.pop_front();
@@ -165,7 +158,7 @@ mod tests {
         assert_eq!((board.poll_event(), board.poll_persist()), (None, Some(RECORDS)));
         assert_eq!((board.poll_persist(), board.poll_event()), (None, Some(NodeEvent::Leads(TERM))));
         assert_eq!(board.poll_persist(), Some(RECORDS));
-        assert_eq!(board.leader(), Some((ME, TERM)));
+        assert_eq!(board.leader, Some((ME, TERM)));
     }
 
     #[test]
@@ -177,7 +170,7 @@ mod tests {
         log(&mut board, Report::Leading { term: TERM });
         board.power_on();
         log(&mut board, Report::Leading { term: TERM });
-        assert_eq!((board.poll_event(), board.leader(), board.resets), (None, None, 0));
+        assert_eq!((board.poll_event(), board.leader, board.resets), (None, None, 0));
         log(&mut board, starting());
         log(&mut board, Report::Leaderless);
         assert_eq!((board.poll_event(), board.resets), (Some(NodeEvent::Leaderless), 0));
@@ -191,11 +184,9 @@ mod tests {
             log(&mut board, report);
         }
         assert_eq!(board.resets, 1);
-        assert_eq!(board.leader(), None);
-        assert_eq!(
-            [board.poll_event(), board.poll_event()],
-            [Some(NodeEvent::Leads(TERM)), Some(NodeEvent::Leaderless)]
-        );
+        assert_eq!(board.leader, None);
+        let events = [board.poll_event(), board.poll_event()];
+        assert_eq!(events, [Some(NodeEvent::Leads(TERM)), Some(NodeEvent::Leaderless)]);
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl SimNode for BoardNode {
     }
 
     fn leader(&self) -> Option<(NodeId, Term)> {
-        self.fleet.with_log(self.node, |log| log.leader())
+        self.fleet.with_log(self.node, |log| log.leader)
     }
 
     fn message_name(plan: &Plan, frame: &[u8]) -> &'static str {

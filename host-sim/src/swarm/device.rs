@@ -23,9 +23,10 @@ use std::sync::mpsc::Sender;
 /// How often a board logs its counters, in milliseconds.
 const STATUS_PERIOD_MS: u32 = 1_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
+    #[default]
     Board,
     Desktop,
 }
@@ -185,7 +186,7 @@ impl Desktop {
 impl Device {
     pub(super) fn address(&self) -> SocketAddr {
         match self {
-            Self::Board(emulator) => emulator.address(),
+            Self::Board(emulator) => emulator.address,
             Self::Desktop(desktop) => desktop.address,
         }
     }

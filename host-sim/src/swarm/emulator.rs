@@ -32,7 +32,7 @@ pub(super) struct StartingEmulator {
 pub(super) struct Emulator {
     process: ChildProcess,
     qmp: Qmp,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
 }
 
 impl StartingEmulator {
@@ -44,7 +44,7 @@ impl StartingEmulator {
         fs::write(&page_file, page.encode())?;
         let address = free_port()?;
         let (process, log, stderr) = ChildProcess::start(&mut command(image, &page_file, &control, hub, address))?;
-        read_board_log(log, image.table(), sender, context.inbox.clone());
+        read_board_log(log, image.table.clone(), sender, context.inbox.clone());
         Ok(Self { process, stderr, control, address })
     }
 
@@ -89,10 +89,6 @@ fn option(start: &str, path: &Path, end: &str) -> String {
 }
 
 impl Emulator {
-    pub(super) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     /// Resumes the board and its clock.
     pub(super) fn resume(&mut self) -> io::Result<()> {
         self.qmp.execute("cont")

@@ -216,7 +216,7 @@ impl Inner {
             }
             InboxMessage::Ended { sender: InboxSender { node: id, process } } => {
                 let Some(node) = self.nodes.get_mut(id as usize) else { return };
-                if node.process == process && node.log.is_on() && node.device.has_ended() {
+                if node.process == process && node.log.on && node.device.has_ended() {
                     self.error.get_or_insert(SwarmError::Ended(id));
                 }
             }

@@ -1,7 +1,7 @@
 //! The boards' image, and the format strings of its log.
 
 use crate::boards::toolchain::Toolchain;
-use crate::boards::{self, EMULATED, Parts};
+use crate::boards::{self, EMULATED, Parts, in_file};
 use defmt_decoder::Table;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Image {
     path: PathBuf,
-    table: Arc<Table>,
+    pub(super) table: Arc<Table>,
 }
 
 impl Image {
@@ -20,28 +20,16 @@ impl Image {
     /// # Errors
     /// One sentence with the reason.
     pub fn build(parts: &Parts, toolchain: Toolchain) -> Result<Self, String> {
-        Self::read(&boards::build(&EMULATED, parts, toolchain)?)
-    }
-
-    /// Reads an image.
-    ///
-    /// # Errors
-    /// One sentence with the reason.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let failed = |text: &dyn std::fmt::Display| format!("{}: {text}", path.display());
-        let elf = fs::read(path).map_err(|error| failed(&error))?;
-        let table = Table::parse(&elf).map_err(|error| failed(&error))?;
-        let table = table.ok_or_else(|| failed(&"the image has no log"))?;
-        Ok(Self { path: path.to_owned(), table: Arc::new(table) })
+        let path = boards::build(&EMULATED, parts, toolchain)?;
+        let elf = fs::read(&path).map_err(in_file(&path))?;
+        let table = Table::parse(&elf).map_err(in_file(&path))?;
+        let table = table.ok_or("the image has no log").map_err(in_file(&path))?;
+        Ok(Self { table: Arc::new(table), path })
     }
 
     /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub(super) fn table(&self) -> Arc<Table> {
-        self.table.clone()
     }
 }

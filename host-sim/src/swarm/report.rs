@@ -59,7 +59,7 @@ pub struct Report {
 }
 
 /// The report on a node.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct NodeReport {
     /// Its id.
     pub node: u32,
@@ -185,19 +185,7 @@ pub(super) mod tests {
     /// Returns the report on a board with these lines, each with the board's time and the time it was received.
     pub(in crate::swarm) fn log(node: u32, lines: impl IntoIterator<Item = (Micros, Micros, String)>) -> NodeReport {
         let log = lines.into_iter().map(|(board_time, at, text)| Entry { at, board_time, text }).collect();
-        NodeReport {
-            node,
-            runs_on: Kind::Board,
-            up: true,
-            capacity: None,
-            leader: None,
-            incarnation: None,
-            resets: 0,
-            at_boot: None,
-            records: None,
-            status: None,
-            log,
-        }
+        NodeReport { node, log, ..NodeReport::default() }
     }
 
     /// Runs a check; returns what it collected and the checkers that found a violation.

@@ -41,8 +41,8 @@ pub struct Options {
 
 /// The observers of a run, and the caller's.
 struct Observers<'a> {
-    convergence: &'a mut Convergence,
-    checkers: &'a mut Checkers,
+    convergence: Convergence,
+    checkers: Checkers,
     extra: &'a mut dyn Observer,
     /// The nodes paused or resumed, whose devices have to follow.
     held: Vec<u32>,
@@ -83,11 +83,9 @@ pub fn run(
     let mut world = World::new(&scenario.world, Plan::new(&fleet), seed);
     fleet.install(&identities(&world, options.desktops))?;
 
-    let mut convergence = Convergence::new(&world);
-    let mut checkers = Checkers::default();
     let mut observers = Observers {
-        convergence: &mut convergence,
-        checkers: &mut checkers,
+        convergence: Convergence::new(&world),
+        checkers: Checkers::default(),
         extra,
         held: Vec::new(),
         crashes: Vec::new(),
@@ -112,10 +110,10 @@ pub fn run(
         catch_up(&mut world, stop, &mut observers, &fleet);
         world.run_until(stop, &mut observers);
         if stop >= world.disturbed_at() + scenario.settle_time && world.boots_pending() == 0 {
-            observers.checkers.check_settled(&Settled::of(&world, observers.convergence, scenario));
+            observers.checkers.check_settled(&Settled::of(&world, &observers.convergence, scenario));
         }
     }
-    let crashes = observers.crashes;
+    let Observers { mut convergence, checkers, crashes, .. } = observers;
     convergence.finish(world.now());
     Ok(report(scenario, &world, &fleet, &convergence, checkers.findings(), &crashes, options))
 }

@@ -30,11 +30,13 @@ fn scenario(name: &str, nodes: u32, rest: &str) -> Scenario {
 
 /// A swarm to be run.
 pub(crate) struct Swarm<'a> {
-    scenario: &'a Scenario,
-    parts: Parts,
-    share: u32,
-    desktops: u32,
-    board_options: u32,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) parts: Parts,
+    pub(crate) share: u32,
+    /// How many nodes, the last ones, are desktop nodes.
+    pub(crate) desktops: u32,
+    /// Option bits of the boards' config pages.
+    pub(crate) board_options: u32,
 }
 
 impl<'a> Swarm<'a> {
@@ -58,18 +60,6 @@ impl<'a> Swarm<'a> {
     /// Runs fewer other swarms at the same time.
     pub(crate) fn timed(mut self) -> Self {
         self.share = TIMED;
-        self
-    }
-
-    /// Makes the last nodes desktop nodes.
-    pub(crate) fn desktops(mut self, desktops: u32) -> Self {
-        self.desktops = desktops;
-        self
-    }
-
-    /// Sets option bits in the boards' config pages.
-    pub(crate) fn board_options(mut self, options: u32) -> Self {
-        self.board_options = options;
         self
     }
 

@@ -142,7 +142,7 @@ fn boards_and_desktops_elect_together() {
             faults = [{ at = "7s", do = "crash", node = "leader" }]
         "#,
     );
-    let Some(report) = Swarm::new(&scenario).desktops(2).passes() else { return };
+    let Some(report) = (Swarm { desktops: 2, ..Swarm::new(&scenario) }).passes() else { return };
     assert_eq!((report.boards, report.desktops), (3, 2));
     let first_leader = |node: &NodeReport| {
         node.log.iter().find_map(|entry| match entry.report() {
@@ -230,7 +230,8 @@ fn bad_frame(number: u64) -> Vec<u8> {
 #[test]
 fn a_board_that_hangs_is_reset_by_its_watchdog() {
     let scenario = lan("hang", 1, "duration = \"21s\"");
-    let Some(report) = Swarm::new(&scenario).board_options(options::HANG).run() else { return };
+    let swarm = Swarm { board_options: options::HANG, ..Swarm::new(&scenario) };
+    let Some(report) = swarm.run() else { return };
     let boots = boots(&report.nodes[0]);
     assert_eq!(boots.len(), 2);
     assert_eq!((records_at_boot(boots[1]), incarnation(boots[1])), (Some(RecordsAtBoot::Kept), Some(2)));

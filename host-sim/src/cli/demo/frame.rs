@@ -41,7 +41,7 @@ fn head(playback: &Playback, scene: &Scene, canvas: &mut Canvas) {
         &format!("   {} radio nodes and their capacities, seed {}", playback.scenario.world.nodes, playback.seed),
         DIM,
     );
-    canvas.text(canvas.width() as i64 - 1 - clock.len() as i64, 0, &clock, BOLD);
+    canvas.text(canvas.width as i64 - 1 - clock.len() as i64, 0, &clock, BOLD);
     let mut column = 1;
     for (number, phase) in (1..).zip(Phase::ALL) {
         let style = match phase.cmp(&scene.phase) {
@@ -55,20 +55,12 @@ fn head(playback: &Playback, scene: &Scene, canvas: &mut Canvas) {
 
 /// The legend of the map.
 fn legend(row: i64, canvas: &mut Canvas) {
-    let marks = [
-        (Mark::Leaderless, "no leader"),
-        (Mark::Called, "called"),
-        (Mark::Reported, "reported"),
-        (Mark::Follows, "follows"),
-        (Mark::Leads, "leads"),
-        (Mark::Down, "down"),
-    ];
     let mut column = 1;
-    for (mark, word) in marks {
+    for mark in [Mark::Leaderless, Mark::Called, Mark::Reported, Mark::Follows, Mark::Leads, Mark::Down] {
         // The colours of the first leader stand for all.
         let style = if mark == Mark::Leads { Mark::Follows.style(0).bold() } else { mark.style(0) };
-        column = canvas.append(column, row, &mark.glyph(canvas.charset()).to_string(), style);
-        column = canvas.append(column, row, &format!(" {word}"), DIM) + 2;
+        column = canvas.append(column, row, &mark.glyph(canvas.charset).to_string(), style);
+        column = canvas.append(column, row, &format!(" {}", mark.word()), DIM) + 2;
     }
 }
 
@@ -82,7 +74,7 @@ fn lines(scene: &Scene, top: usize, canvas: &mut Canvas) {
             (_, true) => Style::new(),
             (_, false) => DIM,
         };
-        let wrapped = wrap(&line.time(), &line.text(), canvas.width().saturating_sub(1));
+        let wrapped = wrap(&line.time(), &line.text(), canvas.width.saturating_sub(1));
         if rows.len() + wrapped.len() > room {
             break;
         }

@@ -52,7 +52,7 @@ impl Line {
 /// All lines so far.
 pub(super) struct Log {
     narrator: Narrator,
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
 }
 
 impl Log {
@@ -86,11 +86,6 @@ impl Log {
             self.lines.push(Line { phase, group, at: event.at, text, more: 0, until: event.at });
         }
     }
-
-    /// Returns all lines.
-    pub(super) fn lines(&self) -> &[Line] {
-        &self.lines
-    }
 }
 
 #[cfg(test)]
@@ -113,7 +108,7 @@ mod tests {
         for (at, (node, kind)) in (1_000_000..).step_by(1_000_000).zip(events) {
             log.add(Phase::Elect, &TraceEvent { at, node: Some(node), kind }, None);
         }
-        let lines: Vec<String> = log.lines().iter().map(Line::text).collect();
+        let lines: Vec<String> = log.lines.iter().map(Line::text).collect();
         let followers = "node 1 follows node 0, term 1, and 2 more by 4.000 s";
         assert_eq!(lines, ["node 0 LEADS, term 1", followers, "node 0, the leader, fails"]);
     }

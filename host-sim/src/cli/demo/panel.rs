@@ -57,16 +57,12 @@ pub(super) fn best(map: &Map, most: usize) -> Vec<Vec<u32>> {
 /// Returns a bar whose length is a share of a whole.
 pub(super) fn bar(part: usize, whole: usize, length: usize, charset: Charset) -> String {
     let filled = (part * length).div_ceil(whole.max(1)).min(length);
-    match charset {
-        Charset::Unicode => "━",
-        Charset::Ascii => "=",
-    }
-    .repeat(filled)
+    charset.choose("━", "=").repeat(filled)
 }
 
 fn candidate(map: &Map, id: u32, row: i64, canvas: &mut Canvas) {
     let node = &map.nodes[id as usize];
-    let charset = canvas.charset();
+    let charset = canvas.charset;
     let capacity = node.capacity.unwrap_or(0);
     let style =
         if node.mark == Mark::Leads { Mark::Follows.style(node.colour).bold() } else { node.mark.style(node.colour) };
@@ -76,7 +72,7 @@ fn candidate(map: &Map, id: u32, row: i64, canvas: &mut Canvas) {
 }
 
 fn election(scene: &Scene, canvas: &mut Canvas) {
-    let up = scene.map.nodes.iter().filter(|node| node.component != NO_COMPONENT).count();
+    let up = scene.up();
     canvas.text(0, 8, &format!("{up} up, {} links", scene.map.links.len()), DIM);
     let counts = [
         ("called", scene.called, Mark::Called),
@@ -87,21 +83,20 @@ fn election(scene: &Scene, canvas: &mut Canvas) {
         // Several leaders may lead: their followers have no common colour.
         let style = if mark == Mark::Follows { Style::new() } else { mark.style(0) };
         canvas.text(0, row, &format!("{word:<8}"), DIM);
-        canvas.text(9, row, &bar(count, up, BAR, canvas.charset()), style);
+        canvas.text(9, row, &bar(count, up, BAR, canvas.charset), style);
         canvas.text(20, row, &format!("{count:>2}"), style);
     }
 }
 
 fn air(scene: &Scene, canvas: &mut Canvas) {
-    let total: u64 = scene.frames.iter().map(|(_, frames)| frames).sum();
+    let total: u64 = scene.frames.values().sum();
     canvas.text(0, 13, &format!("frames sent, {total}"), DIM);
     let beats = ("beat", "leader-heartbeat");
     let same = |name| (name, name);
     let shown = [[same("hello"), beats], [same("election"), same("report")], [same("leader"), same("probe")]];
     for (row, pair) in (14..).zip(shown) {
         for (column, width, (label, name)) in [(0, 12, pair[0]), (13, 9, pair[1])] {
-            let frames = scene.frames.iter().find(|(known, _)| *known == name).map_or(0, |&(_, frames)| frames);
-            let text = format!("{label} {frames:>room$}", room = width - label.len() - 1);
+            let text = format!("{label} {:>room$}", scene.frames(name), room = width - label.len() - 1);
             canvas.text(column, row, &text, Style::new());
         }
     }

@@ -4,7 +4,6 @@ use super::frame::wrap;
 use super::panel::{bar, best};
 use super::playback::{Phase, Playback, Scene};
 use crate::draw::map::{Charset, Mark};
-use crate::sim::topology::NO_COMPONENT;
 use std::fmt::Write as _;
 
 const WIDTH: usize = 79;
@@ -41,28 +40,16 @@ fn end(scene: &Scene) -> String {
     for row in scene.map.draw(MAP_WIDTH, MAP_HEIGHT, Charset::Ascii).rows(false) {
         let _ = writeln!(text, "  {row}");
     }
-    let up = scene.map.nodes.iter().filter(|node| node.component != NO_COMPONENT).count();
-    let _ = writeln!(text, "\n  {} links, {up} nodes up, {} of them led", scene.map.links.len(), scene.led);
+    let _ = writeln!(text, "\n  {} links, {} nodes up, {} of them led", scene.map.links.len(), scene.up(), scene.led);
     for group in best(&scene.map, LISTED) {
         text.push('\n');
         for id in group {
             let node = &scene.map.nodes[id as usize];
             let capacity = node.capacity.unwrap_or(0);
             let bar = bar(usize::from(capacity), 10_000, BAR, Charset::Ascii);
-            let _ = writeln!(text, "  node {id:<2} {capacity:>5} {bar:<BAR$} {}", word(node.mark));
+            let word = if node.mark == Mark::Leads { "LEADS" } else { node.mark.word() };
+            let _ = writeln!(text, "  node {id:<2} {capacity:>5} {bar:<BAR$} {word}");
         }
     }
     text
-}
-
-fn word(mark: Mark) -> &'static str {
-    match mark {
-        Mark::NotStarted => "not started",
-        Mark::Leaderless => "no leader",
-        Mark::Called => "called",
-        Mark::Reported => "reported",
-        Mark::Follows => "follows",
-        Mark::Leads => "LEADS",
-        Mark::Down => "down",
-    }
 }

@@ -5,9 +5,11 @@ use super::log::{Line, Log};
 use crate::check::convergence::Convergence;
 use crate::draw::map::{Map, Mark};
 use crate::nodes::world;
+use crate::sim::topology::NO_COMPONENT;
 use crate::sim::world::World;
 use crate::trace::{EventKind, Observer, TraceEvent};
 use crate::{ProtocolNode, Scenario};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
@@ -84,9 +86,21 @@ pub(super) struct Scene {
     pub(super) reported: usize,
     pub(super) led: usize,
     /// Frames sent so far, by kind.
-    pub(super) frames: Vec<(&'static str, u64)>,
+    pub(super) frames: BTreeMap<&'static str, u64>,
     /// The latest lines.
     pub(super) lines: Vec<Line>,
+}
+
+impl Scene {
+    /// Returns how many nodes are up.
+    pub(super) fn up(&self) -> usize {
+        self.map.nodes.iter().filter(|node| node.component != NO_COMPONENT).count()
+    }
+
+    /// Returns how many frames of this kind were sent.
+    pub(super) fn frames(&self, kind: &str) -> u64 {
+        self.frames.get(kind).copied().unwrap_or(0)
+    }
 }
 
 /// The whole demo.
@@ -124,7 +138,7 @@ impl Playback {
             recorder.record(&world, convergence.agrees(), &events);
         }
         convergence.finish(world.now());
-        let lines = recorder.log.lines().to_vec();
+        let lines = recorder.log.lines;
         Self { seed, scenario, scenes: recorder.scenes, lines, samples: convergence.samples().to_vec() }
     }
 
@@ -254,7 +268,7 @@ impl Recorder {
         map.partitioned = self.partitioned;
         let (called, reported) = self.flood.counts();
         let frames = world.frame_stats().kinds().into_iter().map(|(kind, count)| (kind, count.frames)).collect();
-        let lines = self.log.lines();
+        let lines = &self.log.lines;
         let lines = lines[lines.len().saturating_sub(LINES_KEPT)..].to_vec();
         Scene { at: world.now(), phase: self.phase, pace, map, called, reported, led, frames, lines }
     }

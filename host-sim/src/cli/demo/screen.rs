@@ -42,7 +42,7 @@ impl Screen {
 
     /// Shows a frame instead of the last one.
     pub(super) fn show(&mut self, frame: &Canvas, colours: bool) -> io::Result<()> {
-        let size = (frame.width(), frame.height());
+        let size = (frame.width, frame.height());
         // After a resize the contents are undefined.
         let mut text =
             if std::mem::replace(&mut self.size, size) == size { String::new() } else { "\x1b[2J".to_owned() };

@@ -23,11 +23,10 @@ pub(super) fn text(playback: &Playback, colours: bool) -> String {
         let _ = writeln!(text, "  {description:<40}{bold}{took:>9}{bold:#}   {}", leaders(playback, phase));
     }
     if let Some(last) = playback.scenes.last() {
-        let frames: u64 = last.frames.iter().map(|(_, frames)| frames).sum();
-        let beats = last.frames.iter().find(|(kind, _)| *kind == "leader-heartbeat").map_or(0, |&(_, frames)| frames);
         let each = |frames: u64| frames as f64 / f64::from(playback.scenario.world.nodes);
         let seconds = playback.scenario.world.duration as f64 / 1e6;
-        let (what, frames, beats) = ("frames sent by each node", each(frames), each(beats));
+        let (what, frames, beats) =
+            ("frames sent by each node", each(last.frames.values().sum()), each(last.frames("leader-heartbeat")));
         let _ = writeln!(text, "  {what:<40}{bold}{frames:>9.1}{bold:#}   in {seconds:.0} s ({beats:.1} are beats)");
     }
     let _ = writeln!(text, "\n{bold}TRY NEXT{bold:#} (in a checkout, conclave is: cargo run --release --)\n");

@@ -42,38 +42,29 @@ use std::collections::BTreeMap;
 const FEW: u32 = 16;
 
 cases! {
-    /// The best node starts the election.
     Best = "best" in 0,
-    /// Any node starts it.
     Average = "average" in 0,
-    /// The worst node starts it.
     Worst = "worst" in 0,
-    /// The worst node starts it, and frames are lost.
     Loss = "loss" in 1,
-    /// The worst node starts it, and the node that would win crashes.
     LeaderCrash = "leader-crash" in 2,
 }
 
-/// One election in one case.
-pub type ElectionRow = Row<Case, ElectionFigures>;
+pub(crate) type ElectionRow = Row<Case, ElectionFigures>;
 
-/// The figures of an election.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ElectionFigures {
+pub(crate) struct ElectionFigures {
     /// The bytes of its frames, retransmissions included.
-    pub bytes: Figure,
+    pub(crate) bytes: Figure,
     /// The time from the start until all nodes follow the leader; a message time is 1,000 us.
-    pub time_us: Option<Micros>,
+    pub(crate) time_us: Option<Micros>,
     /// Whether every run ended with the best node that was up leading, known to all.
-    pub elected_best: bool,
+    pub(crate) elected_best: bool,
     /// The number of runs that the row is the mean of.
-    pub runs: usize,
+    pub(crate) runs: usize,
     /// Its frames, retransmissions included.
-    pub frames: Figure,
-    /// Heartbeats of nodes and leaders.
-    pub heartbeats: Figure,
-    /// Frames of neighbour discovery.
-    pub hellos: Figure,
+    pub(crate) frames: Figure,
+    pub(crate) heartbeats: Figure,
+    pub(crate) hellos: Figure,
 }
 
 impl Figures for ElectionFigures {
@@ -92,25 +83,20 @@ impl Figures for ElectionFigures {
 }
 
 /// Returns the elections in the order of the table: those of a group, then those that need none.
-#[must_use]
-pub fn algorithms() -> Vec<&'static str> {
+pub(crate) fn algorithms() -> Vec<&'static str> {
     let mut names = AnyElection::NAMES.to_vec();
     names.sort_by_key(|name| !needs_group(name));
     names
 }
 
 /// Returns how many elections [`compare`] runs with groups of these sizes.
-#[must_use]
-pub fn runs(sizes: &[u32]) -> usize {
+pub(crate) fn runs(sizes: &[u32]) -> usize {
     let of = |algorithm, nodes| Case::ALL.into_iter().map(move |case| trials(algorithm, nodes, case, 0).len());
     sizes.iter().flat_map(|&nodes| algorithms().into_iter().flat_map(move |algorithm| of(algorithm, nodes))).sum()
 }
 
 /// Compares all elections with groups of these sizes; calls `tick` after each run.
-///
-/// # Panics
-/// If a size is not in [`super::NODES`].
-pub fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<Case, ElectionFigures> {
+pub(crate) fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<Case, ElectionFigures> {
     Comparison::of(sizes, &NODES, &algorithms(), |algorithm, nodes| rows(algorithm, nodes, &tick))
 }
 
@@ -208,3 +194,6 @@ fn row(case: Case, trials: &[Trial], results: &[TrialResult]) -> ElectionRow {
         figures,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,25 +31,25 @@ pub(super) enum Start {
 
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
-    pub algorithm: &'static str,
+    pub(crate) algorithm: &'static str,
     /// The number of nodes, with a crashed leader if there is one.
-    pub nodes: u32,
+    pub(crate) nodes: u32,
     /// Whether the best of them has led and has just crashed.
-    pub leader_crashed: bool,
-    pub start: Start,
-    pub capacity: CapacityRule,
+    pub(crate) leader_crashed: bool,
+    pub(crate) start: Start,
+    pub(crate) capacity: CapacityRule,
     /// The loss of frames from the start on.
-    pub loss: Probability,
+    pub(crate) loss: Probability,
     /// How long after the start the node that would win crashes.
-    pub crash: Option<Micros>,
-    pub seed: u64,
+    pub(crate) crash: Option<Micros>,
+    pub(crate) seed: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct TrialResult {
-    pub sent: MessageCount,
+    pub(crate) sent: MessageCount,
     /// The time from the start until all nodes followed the best that was up; `None` if they never did.
-    pub time: Option<Micros>,
+    pub(crate) time: Option<Micros>,
 }
 
 /// Counts messages, and notices when a node's leader may have changed.
@@ -102,7 +102,7 @@ impl Trial {
             world.inject(FaultAction::Crash(FaultTarget::Nodes(best(&world))), &mut witness);
         }
         let agreed = run_to_agreement(&mut world, started + LIMIT, &mut witness);
-        TrialResult { sent: witness.counter.counts().clone(), time: agreed.map(|at| at - started) }
+        TrialResult { sent: witness.counter.count, time: agreed.map(|at| at - started) }
     }
 }
 

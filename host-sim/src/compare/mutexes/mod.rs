@@ -30,7 +30,7 @@ use serde::Serialize;
 use std::ops::RangeInclusive;
 
 /// The numbers of nodes that locks are compared with by default.
-pub const SIZES: [u32; 3] = [4, 8, 16];
+pub(crate) const SIZES: [u32; 3] = [4, 8, 16];
 
 /// The numbers of nodes that locks can be compared with.
 pub(crate) const NODES: RangeInclusive<u32> = 2..=LOCK_GROUP_MAX as u32;
@@ -39,15 +39,10 @@ pub(crate) const NODES: RangeInclusive<u32> = 2..=LOCK_GROUP_MAX as u32;
 const EXTRA: [&str; 3] = ["waiting", "wait", "deferred"];
 
 cases! {
-    /// One node requests the lock at a time.
     Uncontended = "uncontended" in 0,
-    /// All nodes request it at once.
     Contended = "contended" in 0,
-    /// The holder crashes.
     HolderCrash = "holder-crash" in 1,
-    /// The leader crashes.
     CoordinatorCrash = "coordinator-crash" in 1,
-    /// Another node crashes.
     BystanderCrash = "bystander-crash" in 1,
 }
 
@@ -62,24 +57,20 @@ impl Case {
     }
 }
 
-/// One lock in one case.
-pub type MutexRow = Row<Case, MutexFigures>;
+pub(crate) type MutexRow = Row<Case, MutexFigures>;
 
-/// The figures of a lock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MutexFigures {
+pub(crate) struct MutexFigures {
     /// Message times from request to grant.
-    pub delay_hops: Figure,
+    pub(crate) delay_hops: Figure,
     /// Message times from a release to the next grant, if that one was requested before.
-    pub sync_delay_hops: Option<Figure>,
+    pub(crate) sync_delay_hops: Option<Figure>,
     /// The longest wait, in microseconds; a message time is 1,000.
-    pub max_wait: Micros,
+    pub(crate) max_wait: Micros,
     /// Violations: two holders, a fence that did not grow, a request that was never granted.
-    pub violations: usize,
-    /// The number of grants.
-    pub entries: usize,
-    /// Messages that report a place in the queue.
-    pub extra: Figure,
+    pub(crate) violations: usize,
+    pub(crate) entries: usize,
+    pub(crate) extra: Figure,
 }
 
 impl Figures for MutexFigures {
@@ -107,17 +98,13 @@ impl Figures for MutexFigures {
 }
 
 /// Returns how many trials [`compare`] runs with groups of these sizes.
-#[must_use]
-pub fn runs(sizes: &[u32]) -> usize {
+pub(crate) fn runs(sizes: &[u32]) -> usize {
     let of = |nodes: u32| Case::ALL.into_iter().map(move |case| case.trials(nodes) as usize);
     AnyMutex::NAMES.len() * sizes.iter().flat_map(|&nodes| of(nodes)).sum::<usize>()
 }
 
 /// Compares all locks with groups of these sizes; calls `tick` after each trial.
-///
-/// # Panics
-/// If a size is not in [`NODES`].
-pub fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<Case, MutexFigures> {
+pub(crate) fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<Case, MutexFigures> {
     Comparison::of(sizes, &NODES, AnyMutex::NAMES, |algorithm, nodes| rows(algorithm, nodes, &tick))
 }
 
@@ -172,3 +159,6 @@ fn row(algorithm: &'static str, nodes: u32, case: Case, results: &[TrialResult])
         figures,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,21 +49,20 @@ const LIMIT: Micros = 30_000_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
-    pub algorithm: &'static str,
-    pub nodes: u32,
-    /// What the nodes do, and which one crashes.
-    pub case: Case,
-    pub seed: u64,
+    pub(crate) algorithm: &'static str,
+    pub(crate) nodes: u32,
+    pub(crate) case: Case,
+    pub(crate) seed: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrialResult {
-    pub sent: MessageCount,
+    pub(crate) sent: MessageCount,
     /// The time from each request to its grant.
-    pub waits: Vec<Micros>,
+    pub(crate) waits: Vec<Micros>,
     /// The time from each release to the next grant, if that one was requested before.
-    pub handovers: Vec<Micros>,
-    pub violations: usize,
+    pub(crate) handovers: Vec<Micros>,
+    pub(crate) violations: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -173,7 +172,7 @@ impl TrialRun {
         self.witness.counter.begin();
         self.request(nodes);
         self.finish();
-        self.result.sent.add(self.witness.counter.counts());
+        self.result.sent.add(&self.witness.counter.count);
     }
 
     /// Has these nodes contend again and again. After a while the victim, or the holder, crashes; later it restarts,
@@ -198,7 +197,7 @@ impl TrialRun {
         self.run(self.world.now() + AFTER);
         self.eager = false;
         self.finish();
-        self.result.sent.add(self.witness.counter.counts());
+        self.result.sent.add(&self.witness.counter.count);
     }
 
     /// Runs until every request was granted and released, and no message is in flight.

@@ -9,6 +9,16 @@ pub(crate) enum Charset {
     Ascii,
 }
 
+impl Charset {
+    /// Returns what is drawn with this character set.
+    pub(crate) fn choose<T>(self, unicode: T, ascii: T) -> T {
+        match self {
+            Self::Unicode => unicode,
+            Self::Ascii => ascii,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cell {
     glyph: char,
@@ -25,8 +35,8 @@ const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 /// The grid. Drawing beyond its edges has no effect.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Canvas {
-    width: usize,
-    charset: Charset,
+    pub(crate) width: usize,
+    pub(crate) charset: Charset,
     cells: Vec<Cell>,
 }
 
@@ -35,16 +45,8 @@ impl Canvas {
         Self { width, charset, cells: vec![BLANK; width * height] }
     }
 
-    pub(crate) fn width(&self) -> usize {
-        self.width
-    }
-
     pub(crate) fn height(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
-    }
-
-    pub(crate) fn charset(&self) -> Charset {
-        self.charset
     }
 
     fn cell(&mut self, column: i64, row: i64) -> Option<&mut Cell> {

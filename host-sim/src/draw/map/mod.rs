@@ -25,8 +25,20 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not started",
+            Self::Leaderless => "no leader",
+            Self::Called => "called",
+            Self::Reported => "reported",
+            Self::Follows => "follows",
+            Self::Leads => "leads",
+            Self::Down => "down",
+        }
+    }
+
     pub(crate) fn glyph(self, charset: Charset) -> char {
-        let (fine, ascii) = match self {
+        let (unicode, ascii) = match self {
             Self::NotStarted => ('·', '.'),
             Self::Leaderless => ('○', '?'),
             Self::Called => ('◉', '!'),
@@ -35,10 +47,7 @@ impl Mark {
             Self::Leads => ('★', '*'),
             Self::Down => ('✗', 'x'),
         };
-        match charset {
-            Charset::Unicode => fine,
-            Charset::Ascii => ascii,
-        }
+        charset.choose(unicode, ascii)
     }
 
     /// Returns its style; leaders and followers have the colour of their leader.
@@ -175,12 +184,9 @@ impl Map {
             let pulls = components.iter().map(|&component| (pull(component, column, row), component));
             pulls.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, component)| component)
         };
-        let brick = match canvas.charset() {
-            Charset::Unicode => "▒",
-            Charset::Ascii => "#",
-        };
+        let brick = canvas.charset.choose("▒", "#");
         for row in 0..canvas.height() as i64 {
-            for column in 0..canvas.width() as i64 {
+            for column in 0..canvas.width as i64 {
                 let here = owner(column, row);
                 if here != owner(column + 1, row) || here != owner(column, row + 1) {
                     canvas.text(column, row, brick, PARTITION);

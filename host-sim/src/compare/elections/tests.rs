@@ -1,14 +1,12 @@
 //! The cost of elections, beside the textbooks' formulas. A test is named after the row it checks.
 
-use host_sim::compare::Comparison;
-use host_sim::compare::elections::{Case, ElectionFigures, ElectionRow, algorithms, compare};
+use super::*;
 use std::sync::OnceLock;
 
 const SIZES: [u32; 3] = [4, 8, 16];
 
 const WITHOUT_FAULTS: [Case; 3] = [Case::Best, Case::Average, Case::Worst];
 
-/// The comparison that all tests check.
 fn comparison() -> &'static Comparison<Case, ElectionFigures> {
     static COMPARISON: OnceLock<Comparison<Case, ElectionFigures>> = OnceLock::new();
     COMPARISON.get_or_init(|| compare(&SIZES, || {}))

@@ -1,17 +1,16 @@
 //! The cost of locks, beside the textbooks' formulas. A test is named after the row it checks.
 
-use crate::long_run::is_full;
-use host_sim::compare::Comparison;
-use host_sim::compare::mutexes::{Case, MutexFigures, MutexRow, SIZES, compare};
-use protocol::registry::AnyMutex;
+#[path = "../../../tests/shared/long_run.rs"]
+mod long_run;
+
+use super::*;
 use std::sync::OnceLock;
 
 /// The group sizes: sixteen nodes take most of the time, and only the long run has them.
 fn sizes() -> &'static [u32] {
-    if is_full() { &SIZES } else { &SIZES[..2] }
+    if long_run::is_full() { &SIZES } else { &SIZES[..2] }
 }
 
-/// The comparison that all tests check.
 fn comparison() -> &'static Comparison<Case, MutexFigures> {
     static COMPARISON: OnceLock<Comparison<Case, MutexFigures>> = OnceLock::new();
     COMPARISON.get_or_init(|| compare(sizes(), || {}))
