@@ -1,6 +1,6 @@
 //! Layers: the top-level modules of a crate depend on each other without a cycle.
 //!
-//! A dependency is a path that starts with `crate::`, `host_sim::` or enough `super::`, outside comments, strings and
+//! A dependency is a path that starts with `crate::` or enough `super::`, outside comments, strings and
 //! `#[cfg(test)]` items. A name that a crate root exports again counts as the module it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,7 +110,7 @@ fn module_of(path: &str) -> Vec<&str> {
 /// Returns the names right below the crate root that a text uses, each with its byte position.
 fn root_names(text: &str, depth: usize) -> Vec<(usize, String)> {
     let supers = "super::".repeat(depth);
-    let roots = ["crate::", "host_sim::"].into_iter().chain((depth > 0).then_some(supers.as_str()));
+    let roots = ["crate::"].into_iter().chain((depth > 0).then_some(supers.as_str()));
     let starts = roots.flat_map(|root| text.match_indices(root)).filter(|&(at, _)| {
         !text[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$'))
             && !text[..at].ends_with("in ")
@@ -189,30 +189,18 @@ fn cycle(graph: &Graph) -> Option<String> {
     Some(way[start].to_owned() + &way[start..].windows(2).map(step).collect::<String>())
 }
 
-fn cycle_in(folder: &str) -> Option<String> {
-    let mut sources = Sources::new();
-    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), "", &mut sources);
-    assert!(sources.len() > 10, "{folder} has sources");
-    cycle(&graph(sources))
-}
-
 fn cycle_of(files: &[(&str, &str)]) -> Option<String> {
     cycle(&graph(files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect()))
 }
 
 #[test]
-fn the_folders_of_the_simulator_have_no_cycle() {
-    assert_eq!(cycle_in("src"), None);
-}
-
-#[test]
-fn the_folders_of_the_protocol_have_no_cycle() {
-    assert_eq!(cycle_in("../protocol/src"), None);
-}
-
-#[test]
-fn the_folders_of_the_firmware_have_no_cycle() {
-    assert_eq!(cycle_in("../firmware/src"), None);
+fn the_folders_of_the_simulator_the_protocol_and_the_firmware_have_no_cycle() {
+    for folder in ["src", "../protocol/src", "../firmware/src"] {
+        let mut sources = Sources::new();
+        read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), "", &mut sources);
+        assert!(sources.len() > 10, "{folder} has sources");
+        assert_eq!(cycle(&graph(sources)), None, "{folder}");
+    }
 }
 
 #[test]

@@ -15,6 +15,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The exit code of an interrupted program, as shells give it.
 const EXIT_INTERRUPTED: u8 = 130;
@@ -141,13 +143,12 @@ fn progress(len: u64, template: &str) -> ProgressBar {
     }
 }
 
-/// Returns a flag that becomes true on SIGINT, SIGTERM or SIGHUP.
-#[cfg(unix)]
-fn interrupts() -> io::Result<std::sync::Arc<std::sync::atomic::AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let interrupted = std::sync::Arc::default();
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, std::sync::Arc::clone(&interrupted))?;
+/// Returns a flag that becomes true on SIGINT, SIGTERM or SIGHUP; on other systems than Unix it does not.
+fn interrupts() -> io::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::default();
+    #[cfg(unix)]
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
     Ok(interrupted)
 }

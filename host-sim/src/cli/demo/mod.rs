@@ -3,12 +3,6 @@
 //! The run is simulated first, in milliseconds, and recorded as a [`playback`]: scenes and lines. The playback is then
 //! shown on a terminal ([`screen`], [`frame`], [`panel`]) or printed into a pipe ([`plain`]).
 
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    reason = "nodes, columns and rows are counted in hundreds at most"
-)]
-
 mod flood;
 mod frame;
 mod log;
@@ -16,7 +10,6 @@ mod panel;
 mod plain;
 mod playback;
 mod screen;
-mod summary;
 
 use clap::Args;
 use playback::Playback;
@@ -47,7 +40,7 @@ pub(super) fn run(args: &DemoArgs) -> ExitCode {
     let playback = Playback::of(args.seed);
     let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
     if args.plain || dumb || !std::io::stdout().is_terminal() {
-        return print(&(plain::text(&playback) + &summary::text(&playback, false)));
+        return print(&(plain::text(&playback) + &plain::summary(&playback, false)));
     }
     let colours = console::colors_enabled();
     let mut screen = match Screen::open() {
@@ -64,7 +57,7 @@ pub(super) fn run(args: &DemoArgs) -> ExitCode {
     });
     drop(screen);
     match played {
-        Ok(()) => print(&summary::text(&playback, colours)),
+        Ok(()) => print(&plain::summary(&playback, colours)),
         Err(_) => ExitCode::from(super::EXIT_INTERRUPTED), // by a signal, or because the terminal is gone
     }
 }

@@ -3,13 +3,9 @@
 use crate::draw::map::Canvas;
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-#[cfg(unix)]
-use {
-    signal_hook::consts::SIGTSTP,
-    std::sync::Arc,
-    std::sync::atomic::{AtomicBool, Ordering},
-};
 
 /// Switches to the alternate screen and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
@@ -18,18 +14,21 @@ const LEAVE: &str = "\x1b[2J\x1b[?25h\x1b[?1049l";
 /// How often signals are polled.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// The terminal. Dropping it restores it.
+/// The terminal. Dropping it restores it. Only Unix stops a process; on other systems a signal ends it.
 pub(super) struct Screen {
-    signals: Signals,
+    interrupted: Arc<AtomicBool>,
+    stopped: Arc<AtomicBool>,
     size: (usize, usize),
 }
 
 impl Screen {
     /// Takes over the terminal.
     pub(super) fn open() -> io::Result<Self> {
-        let signals = Signals::catch()?;
+        let (interrupted, stopped) = (crate::cli::interrupts()?, Arc::default());
+        #[cfg(unix)]
+        signal_hook::flag::register(signal_hook::consts::SIGTSTP, Arc::clone(&stopped))?;
         write(ENTER)?;
-        Ok(Self { signals, size: Self::size() })
+        Ok(Self { interrupted, stopped, size: Self::size() })
     }
 
     /// Returns its present columns and rows.
@@ -55,12 +54,13 @@ impl Screen {
     /// Waits, unless interrupted; while the process is stopped, the terminal is restored.
     pub(super) fn wait(&mut self, mut time: Duration) -> io::Result<()> {
         loop {
-            if self.signals.interrupted() {
+            if self.interrupted.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::Interrupted.into());
             }
-            if self.signals.stopped() {
+            if self.stopped.swap(false, Ordering::Relaxed) {
                 write(LEAVE)?;
-                Signals::stop()?;
+                #[cfg(unix)]
+                signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
                 write(ENTER)?;
             }
             if time.is_zero() {
@@ -83,53 +83,4 @@ fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// Signals from outside.
-#[cfg(unix)]
-struct Signals {
-    interrupted: Arc<AtomicBool>,
-    stopped: Arc<AtomicBool>,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn catch() -> io::Result<Self> {
-        let stopped = Arc::default();
-        signal_hook::flag::register(SIGTSTP, Arc::clone(&stopped))?;
-        Ok(Self { interrupted: crate::cli::interrupts()?, stopped })
-    }
-
-    fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
-
-    fn stopped(&self) -> bool {
-        self.stopped.swap(false, Ordering::Relaxed)
-    }
-
-    /// Stops this process until it is continued.
-    fn stop() -> io::Result<()> {
-        signal_hook::low_level::emulate_default_handler(SIGTSTP)
-    }
-}
-
-/// Other systems end the process, and the terminal restores itself.
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn catch() -> io::Result<Self> {
-        Ok(Self)
-    }
-    fn interrupted(&self) -> bool {
-        false
-    }
-    fn stopped(&self) -> bool {
-        false
-    }
-    fn stop() -> io::Result<()> {
-        Ok(())
-    }
 }

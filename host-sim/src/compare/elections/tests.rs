@@ -114,3 +114,17 @@ fn b15_x2_under_loss_frames_are_retransmitted_and_counted_apart() {
         );
     }
 }
+
+#[test]
+fn the_formulas_give_the_published_numbers() {
+    let worst = [4, 8, 16].map(|nodes| formula("bully", nodes, Start::One(0)));
+    assert_eq!(worst, [Some(11.0), Some(55.0), Some(239.0)]);
+    assert_eq!(formula("bully", 8, Start::One(6)), Some(7.0));
+    assert_eq!(formula("chang-roberts", 9, Start::One(0)), Some(26.0));
+    assert_eq!(formula("chang-roberts", 9, Start::One(8)), Some(18.0));
+    for (nodes, average) in [(8, 21.7), (16, 54.1), (64, 303.6)] {
+        let number = formula("chang-roberts", nodes, Start::All).unwrap();
+        assert!((number - average).abs() < 0.05, "{number}");
+    }
+    assert_eq!(formula("unknown", 4, Start::One(0)), None);
+}

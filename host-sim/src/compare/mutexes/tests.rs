@@ -114,3 +114,15 @@ fn mc6_after_a_holders_crash_the_next_waits_for_the_lease_and_two_round_trips() 
         assert!(row.figures.max_wait <= most, "{row:?}");
     }
 }
+
+#[test]
+fn the_formulas_give_the_published_numbers() {
+    let of = |algorithm| formula(algorithm, 16, Case::Uncontended, Some(7.0));
+    let known = [("central", 3.0), ("ricart-agrawala", 30.0), ("lamport", 45.0), ("maekawa", 18.0)];
+    for (algorithm, number) in known {
+        assert_eq!(of(algorithm), Some(number), "{algorithm}");
+    }
+    assert_eq!(formula("maekawa", 16, Case::Contended, Some(7.0)), Some(36.0));
+    assert_eq!(formula("suzuki-kasami", 16, Case::Contended, None), Some(16.0));
+    assert_eq!(of("token-ring"), None, "from one to any number");
+}

@@ -11,7 +11,6 @@ mod picture;
 mod script;
 mod svg;
 mod text;
-mod tracks;
 
 pub(crate) use history::{Action, Crossing, Cut, Event, History, Message, Moment};
 pub(crate) use picture::{Picture, Row};

@@ -1,10 +1,10 @@
 //! A picture as text: a column for each node, time downwards.
 
 use super::glyphs::{self, DOWN, LEFT, LineState, RIGHT, UP};
-use super::tracks::Tracks;
 use super::{Action, Crossing, Message, Picture};
 use crate::draw::map::{Canvas, Charset};
 use anstyle::{AnsiColor, Style};
+use std::ops::Range;
 
 /// The most nodes that fit.
 const NODES_MAX: u32 = 8;
@@ -324,6 +324,37 @@ impl<'a> Sheet<'a> {
             }
         }
         note.clone_into(&mut self.notes[row]);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Track {
+    /// The column in which it runs down.
+    column: usize,
+    /// The rows in which it is sent and received.
+    first: i64,
+    last: i64,
+}
+
+/// The columns of messages between the rows in which they are sent and received.
+///
+/// A message runs to its receiver's side in the row in which it is sent, then down beside the receiver's line, and
+/// enters it in the row in which it is received. So it crosses no event in between.
+#[derive(Clone, Debug, Default)]
+struct Tracks(Vec<Track>);
+
+impl Tracks {
+    /// Returns the column of a message that enters the line at `to` from the left or the right, with lines `pitch`
+    /// apart: the free column nearest to the line. If none is free, two messages share one.
+    fn take(&mut self, to: usize, from_left: bool, pitch: usize, rows: Range<i64>) -> usize {
+        let columns = 2..pitch.max(4) - 1;
+        let at = |far: usize| if from_left { to.saturating_sub(far) } else { to + far };
+        let is_free = |column: usize| {
+            !self.0.iter().any(|track| track.column == column && rows.start <= track.last && track.first <= rows.end)
+        };
+        let column = columns.map(at).find(|&column| is_free(column)).unwrap_or(at(2));
+        self.0.push(Track { column, first: rows.start, last: rows.end });
+        column
     }
 }
 

@@ -148,3 +148,19 @@ fn colours_are_written_only_on_request() {
     assert!(picture.text(Charset::Unicode, true).unwrap().contains("\u{1b}[33m"));
     assert!(!picture.text(Charset::Unicode, false).unwrap().contains('\u{1b}'));
 }
+
+#[test]
+fn simultaneous_messages_run_side_by_side() {
+    let mut tracks = Tracks::default();
+    assert_eq!(tracks.take(20, true, 7, 1..5), 18);
+    assert_eq!(tracks.take(20, true, 7, 3..4), 17);
+    assert_eq!(tracks.take(20, false, 7, 3..4), 22);
+    assert_eq!(tracks.take(20, true, 7, 6..7), 18, "it is free again");
+}
+
+#[test]
+fn without_room_two_messages_share_a_column() {
+    let mut tracks = Tracks::default();
+    let columns: Vec<usize> = (0..5).map(|_| tracks.take(20, true, 7, 1..5)).collect();
+    assert_eq!(columns, [18, 17, 16, 15, 18]);
+}
