@@ -1,27 +1,19 @@
 //! Inspection of an image: the memory it uses, its location, and its panics.
 
-use super::{Board, Limits, PanicPath, Region, panic_paths};
+use super::{Board, Bytes, PanicPath, Region, panic_paths};
 use object::{Object, ObjectSection, SectionFlags, elf};
 use serde::Serialize;
-
-/// The bytes an image uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Used {
-    pub flash: u64,
-    /// Of RAM, without the stack.
-    pub ram: u64,
-}
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Inspection {
     #[serde(flatten)]
-    pub used: Used,
+    pub used: Bytes,
     /// The violations, a sentence each.
     pub violations: Vec<String>,
 }
 
 /// Inspects the image of a board against `limits`, if there are any besides the board's memory.
-pub(crate) fn inspect(board: &Board, limits: Option<Limits>, image: &[u8]) -> Result<Inspection, String> {
+pub(crate) fn inspect(board: &Board, limits: Option<Bytes>, image: &[u8]) -> Result<Inspection, String> {
     let file = object::File::parse(image).map_err(|error| error.to_string())?;
     let mut violations = Vec::new();
     let used = sections(board, &file, &mut violations);
@@ -38,9 +30,9 @@ pub(crate) fn inspect(board: &Board, limits: Option<Limits>, image: &[u8]) -> Re
 }
 
 /// Adds up the sections that go to the board, and checks that each is in a memory region.
-fn sections(board: &Board, file: &object::File<'_>, violations: &mut Vec<String>) -> Used {
+fn sections(board: &Board, file: &object::File<'_>, violations: &mut Vec<String>) -> Bytes {
     let layout = board.layout();
-    let mut used = Used::default();
+    let mut used = Bytes::default();
     for section in file.sections().filter(|section| section.size() > 0) {
         let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
         if sh_flags & u64::from(elf::SHF_ALLOC) == 0 {

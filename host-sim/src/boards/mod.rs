@@ -20,6 +20,7 @@ pub(crate) use panics::{LineTable, PanicPath, line_table, panic_paths};
 pub use parts::{App, Parts};
 
 use crate::base::nearest::unknown;
+use serde::Serialize;
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +42,11 @@ pub(crate) enum Network {
     Wifi,
 }
 
-/// The most bytes an image may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+/// Bytes of each memory of a board.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Bytes {
     pub flash: u64,
-    /// Of RAM, without the stack.
+    /// Without the stack.
     pub ram: u64,
 }
 
@@ -59,14 +60,15 @@ pub(crate) struct Board {
     pub feature: Option<&'static str>,
     pub flashing: Flashing,
     pub network: Network,
-    pub limits: Limits,
+    /// The most bytes its image may use.
+    pub limits: Bytes,
     map: &'static str,
 }
 
 /// For a radio.
-const SMALL: Limits = Limits { flash: 64 * 1024, ram: 16 * 1024 };
+const SMALL: Bytes = Bytes { flash: 64 * 1024, ram: 16 * 1024 };
 /// For an IP stack.
-const LARGE: Limits = Limits { flash: 128 * 1024, ram: 48 * 1024 };
+const LARGE: Bytes = Bytes { flash: 128 * 1024, ram: 48 * 1024 };
 
 /// A board with a feature of its own name.
 macro_rules! board {
@@ -114,10 +116,10 @@ impl Board {
     }
 
     /// Returns the memory for a program.
-    pub(crate) fn memory(&self) -> Limits {
+    pub(crate) fn memory(&self) -> Bytes {
         let layout = self.layout();
         let bytes = |name| layout.region(name).map_or(0, |region| region.bytes);
-        Limits { flash: bytes("FLASH"), ram: bytes("RAM") }
+        Bytes { flash: bytes("FLASH"), ram: bytes("RAM") }
     }
 }
 

@@ -68,18 +68,16 @@ impl Parts {
     /// # Errors
     /// A sentence with the nearest name, if a name is unknown.
     pub fn choose(election: Option<&str>, mutex: Option<&str>) -> Result<Self, String> {
-        let default = Self::default();
+        let mut parts = Self::default();
         if let Some(words) = election {
             check_words("election", words, AnyElection::OPTIONS)?;
+            words.clone_into(&mut parts.election);
         }
         if let Some(words) = mutex {
             check_words("mutex", words, AnyMutex::OPTIONS)?;
+            words.clone_into(&mut parts.mutex);
         }
-        Ok(Self {
-            election: election.map_or(default.election, str::to_owned),
-            mutex: mutex.map_or(default.mutex, str::to_owned),
-            app: default.app,
-        })
+        Ok(parts)
     }
 
     /// Returns whether these are the default parts: an election and nothing else. Only they are held to the limits of a

@@ -1,5 +1,6 @@
 //! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
 
+use crate::boards::in_file;
 use crate::swarm::WallClock;
 use clap::{Args, ValueEnum};
 use firmware::report::{RecordsAtBoot, Report, Status};
@@ -94,28 +95,12 @@ type DesktopNode = Node<Wireless, NoMutex, NEIGHBOURS_MAX>;
 
 /// Runs until interrupted; returns 0 then, 1 if the node halted.
 pub(super) fn run(args: &NodeArgs) -> super::Ended {
-    match run_node(args) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(Stop::Halted) => Ok(ExitCode::FAILURE),
-        Err(Stop::Failed(reason)) => Err(reason),
-    }
+    run_node(args).map_err(|error| error.to_string())
 }
 
-/// Why a node stops by itself.
-enum Stop {
-    Halted,
-    Failed(String),
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
-fn run_node(args: &NodeArgs) -> Result<(), Stop> {
+fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
     let interrupted = super::interrupts()?;
-    let failed = |error: io::Error| Stop::Failed(format!("{}: {error}", args.bind));
+    let failed = |error: io::Error| io::Error::other(format!("{}: {error}", args.bind));
     let socket = UdpSocket::bind(args.bind).map_err(failed)?;
     socket.set_broadcast(true)?;
     let mut desktop = Desktop { args, socket, clock: WallClock::start(), sent: 0, received: 0, send_failed: 0 };
@@ -125,7 +110,9 @@ fn run_node(args: &NodeArgs) -> Result<(), Stop> {
     // Longer than a frame, so that an oversized one is recognized.
     let mut buffer = [0; 2 * FRAME_MAX];
     while !interrupted.load(Ordering::Relaxed) {
-        desktop.flush(&mut node)?;
+        if desktop.flush(&mut node)? {
+            return Ok(ExitCode::FAILURE);
+        }
         let timeout = node.deadline().map_or(TIMEOUT_MAX, |at| desktop.clock.until(at.as_micros()));
         desktop.socket.set_read_timeout(Some(timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX)))?;
         // An error is a timeout, or an ICMP error for an earlier datagram.
@@ -141,7 +128,7 @@ fn run_node(args: &NodeArgs) -> Result<(), Stop> {
             desktop.log(&Report::Status(desktop.status(&node)))?;
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 impl Desktop<'_> {
@@ -149,7 +136,7 @@ impl Desktop<'_> {
         Instant::from_micros(self.clock.micros())
     }
 
-    fn boot(&self) -> Result<DesktopNode, Stop> {
+    fn boot(&self) -> io::Result<DesktopNode> {
         let args = self.args;
         let stored = args.records.as_deref().map(load).transpose()?.flatten();
         let (at_boot, records) = match stored {
@@ -173,11 +160,11 @@ impl Desktop<'_> {
         let seed = RandomState::new().hash_one(args.id);
         let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
         let node = Node::new(config, &NoGroup, Boot { records, seed }, self.now(), stages);
-        node.map_err(|error| Stop::Failed(error.to_string()))
+        node.map_err(|error| io::Error::other(error.to_string()))
     }
 
-    /// Stores, sends and logs until the node has no more output.
-    fn flush(&mut self, node: &mut DesktopNode) -> Result<(), Stop> {
+    /// Stores, sends and logs until the node has no more output; returns whether it halted.
+    fn flush(&mut self, node: &mut DesktopNode) -> io::Result<bool> {
         let mut buffer = [0; FRAME_MAX];
         loop {
             if let Some(records) = node.poll_persist() {
@@ -199,9 +186,9 @@ impl Desktop<'_> {
                     Some(Notice::Mutex(_)) => {} // the node has no locks
                     Some(Notice::Halted(halt)) => {
                         self.log(&Report::Stopped(&format!("{halt:?}")))?;
-                        return Err(Stop::Halted);
+                        return Ok(true);
                     }
-                    None => return Ok(()),
+                    None => return Ok(false),
                 }
             }
         }
@@ -262,7 +249,7 @@ fn load(file: &Path) -> io::Result<Option<Records>> {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io::Error::other(format!("{}: {error}", file.display()))),
+        Err(error) => return Err(io::Error::other(in_file(file)(error))),
     };
     let intact = bytes.split_last_chunk().filter(|(record, sum)| checksum(record).to_le_bytes() == **sum);
     Ok(intact.and_then(|(record, _)| record.try_into().ok()).map(Records::from_bytes))
@@ -270,7 +257,6 @@ fn load(file: &Path) -> io::Result<Option<Records>> {
 
 /// Writes records atomically: after a crash the file holds the old or the new ones.
 fn save(file: &Path, records: Records) -> io::Result<()> {
-    let failed = |error: io::Error| io::Error::other(format!("{}: {error}", file.display()));
     let record = records.to_bytes();
     let new = file.with_extension("new");
     let write = || {
@@ -280,7 +266,7 @@ fn save(file: &Path, records: Records) -> io::Result<()> {
         out.sync_all()?;
         fs::rename(&new, file)
     };
-    write().map_err(failed)
+    write().map_err(|error: io::Error| io::Error::other(in_file(file)(error)))
 }
 
 #[cfg(test)]

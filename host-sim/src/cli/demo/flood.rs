@@ -2,6 +2,7 @@
 
 use crate::draw::map::Mark;
 use crate::trace::{EventKind, TraceEvent};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A node in the flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,40 +22,30 @@ pub(super) enum Step {
     Reported,
 }
 
-/// The flood.
+#[derive(Default)]
 pub(super) struct Flood {
-    participants: Vec<Option<Participant>>,
+    participants: BTreeMap<u32, Participant>,
     /// The first caller of each node that takes no part yet.
-    callers: Vec<Option<u32>>,
+    callers: BTreeMap<u32, u32>,
     /// The nodes called, and the nodes that replied, since the flood began.
-    called: Vec<bool>,
-    reported: Vec<bool>,
+    called: BTreeSet<u32>,
+    reported: BTreeSet<u32>,
 }
 
 impl Flood {
-    pub(super) fn new(nodes: u32) -> Self {
-        let nodes = nodes as usize;
-        Self {
-            participants: vec![None; nodes],
-            callers: vec![None; nodes],
-            called: vec![false; nodes],
-            reported: vec![false; nodes],
-        }
-    }
-
     /// Observes an event; `led` is whether its node follows a leader that leads.
     pub(super) fn observe(&mut self, event: &TraceEvent, led: bool) -> Option<Step> {
         let node = event.node?;
-        let index = node as usize;
         match event.kind {
-            EventKind::Received { from, kind: "election", .. } if self.participants[index].is_none() => {
-                self.callers[index].get_or_insert(from);
+            EventKind::Received { from, kind: "election", .. } if !self.participants.contains_key(&node) => {
+                self.callers.entry(node).or_insert(from);
                 None
             }
             EventKind::Sent { kind: "election", .. } if !led => self.call(node),
             EventKind::Sent { kind: "report", .. } if !led => self.report(node),
             EventKind::Leads { .. } | EventKind::Follows { .. } | EventKind::Crash | EventKind::Boot { .. } => {
-                (self.participants[index], self.callers[index]) = (None, None);
+                self.participants.remove(&node);
+                self.callers.remove(&node);
                 None
             }
             _ => None, // not part of a flood
@@ -63,49 +54,46 @@ impl Flood {
 
     /// Resets the counts, if no flood is in progress.
     pub(super) fn reset_counts(&mut self) {
-        if self.participants.iter().all(Option::is_none) {
-            self.called.fill(false);
-            self.reported.fill(false);
+        if self.participants.is_empty() {
+            self.called.clear();
+            self.reported.clear();
         }
     }
 
     fn call(&mut self, node: u32) -> Option<Step> {
-        let index = node as usize;
-        if self.participants[index].is_some() {
+        if self.participants.contains_key(&node) {
             return None; // a retransmission
         }
         self.reset_counts();
-        let from = self.callers[index];
-        let above = from.and_then(|from| self.participants[from as usize]);
-        let hop = above.map_or(0, |above| above.hop + 1);
-        self.participants[index] = Some(Participant { from: above.and(from), hop, reported: false });
-        self.called[index] = true;
+        let from = self.callers.get(&node).copied().filter(|from| self.participants.contains_key(from));
+        let hop = from.map_or(0, |from| self.participants[&from].hop + 1);
+        self.participants.insert(node, Participant { from, hop, reported: false });
+        self.called.insert(node);
         Some(Step::Called(hop))
     }
 
     fn report(&mut self, node: u32) -> Option<Step> {
         // The reply to the parent may be sent before the call to the children.
         let _ = self.call(node);
-        let participant = self.participants[node as usize].as_mut()?;
-        self.reported[node as usize] = true;
+        let participant = self.participants.get_mut(&node)?;
+        self.reported.insert(node);
         (!std::mem::replace(&mut participant.reported, true)).then_some(Step::Reported)
     }
 
     /// Returns the mark of a node that takes part.
     pub(super) fn mark(&self, node: u32) -> Option<Mark> {
-        let participant = self.participants[node as usize]?;
+        let participant = self.participants.get(&node)?;
         Some(if participant.reported { Mark::Reported } else { Mark::Called })
     }
 
     /// Returns the links of the tree.
     pub(super) fn links(&self) -> Vec<(u32, u32)> {
-        (0..).zip(&self.participants).filter_map(|(node, participant)| Some(((*participant)?.from?, node))).collect()
+        self.participants.iter().filter_map(|(&node, participant)| Some((participant.from?, node))).collect()
     }
 
     /// Returns how many nodes were called, and how many replied.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let count = |flags: &[bool]| flags.iter().filter(|&&flag| flag).count();
-        (count(&self.called), count(&self.reported))
+        (self.called.len(), self.reported.len())
     }
 }
 
@@ -126,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_hops_are_counted_from_the_initiator() {
-        let mut flood = Flood::new(3);
+        let mut flood = Flood::default();
         assert_eq!(observe(&mut flood, 0, CALL), Some(Step::Called(0)));
         observe(&mut flood, 1, received(0));
         assert_eq!(observe(&mut flood, 1, CALL), Some(Step::Called(1)));
@@ -142,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_flood_ends_for_a_node_that_follows_and_the_next_flood_counts_from_zero() {
-        let mut flood = Flood::new(2);
+        let mut flood = Flood::default();
         let term = protocol::base::term::Term { number: 1, by: protocol::NodeId(0) };
         observe(&mut flood, 0, CALL);
         observe(&mut flood, 1, received(0));

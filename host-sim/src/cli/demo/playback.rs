@@ -182,7 +182,7 @@ impl Recorder {
         Self {
             phase: Phase::Start,
             log: Log::new(nodes),
-            flood: Flood::new(nodes),
+            flood: Flood::default(),
             started: vec![false; nodes as usize],
             leaders: Vec::new(),
             agreed: false,

@@ -3,7 +3,7 @@
 //! Code counts for the crate of its source line, also when it was inlined; code of the standard library counts for its
 //! caller. Data counts for the crate in its symbol.
 
-use crate::boards::{BOARDS, LineTable, line_table};
+use crate::boards::{BOARDS, Bytes, LineTable, line_table};
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,13 +17,6 @@ const NODE_BYTES: &str = "__conclave_node_bytes";
 const SHARED: [&str; 2] = ["algorithm", "base"];
 /// The crates of the standard library.
 const STANDARD: [&str; 5] = ["core", "alloc", "compiler-builtins", "libm", "std"];
-
-/// The bytes used of each memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-struct Bytes {
-    flash: u64,
-    ram: u64,
-}
 
 /// The memory of an image.
 #[derive(Debug, Default, Serialize)]
@@ -48,8 +41,7 @@ pub(super) fn sizes(elf: &[u8]) -> Result<Sizes, String> {
             ".bss" | ".uninit" => Bytes { flash: 0, ram: 1 },
             _ => continue, // for debuggers and the log decoder
         };
-        sizes.total.flash += share.flash * section.size();
-        sizes.total.ram += share.ram * section.size();
+        add(&mut sizes.total, share, section.size());
         sizes.sections.insert(name.to_owned(), section.size());
         if name == ".text" {
             sizes.add_code(&file, &section)?;
@@ -92,13 +84,9 @@ impl Sizes {
             let size = symbol.size().min(left);
             left -= size;
             let owner = crate_of(symbol.name().unwrap_or_default());
-            let bytes = self.of(owner.as_deref().unwrap_or("data without a name"));
-            bytes.flash += share.flash * size;
-            bytes.ram += share.ram * size;
+            add(self.of(owner.as_deref().unwrap_or("data without a name")), share, size);
         }
-        let rest = self.of("data without a name");
-        rest.flash += share.flash * left;
-        rest.ram += share.ram * left;
+        add(self.of("data without a name"), share, left);
     }
 
     /// Moves the node's memory from its task to the protocol.
@@ -111,6 +99,12 @@ impl Sizes {
         task.ram -= node;
         self.of("protocol").ram += node;
     }
+}
+
+/// Adds this many bytes to the memories that share them.
+fn add(bytes: &mut Bytes, share: Bytes, size: u64) {
+    bytes.flash += share.flash * size;
+    bytes.ram += share.ram * size;
 }
 
 /// The owner of an instruction.
