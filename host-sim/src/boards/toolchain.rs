@@ -231,23 +231,19 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_system_is_ready() {
-        assert_eq!(next(&complete()), Next::Ready(Toolchain::Installed));
-    }
-
-    #[test]
-    fn rustup_is_tried_first_for_the_core_library() {
-        assert_eq!(next(&Facts { core: false, ..complete() }), Next::Do(Step::AddTarget));
+    fn rustup_is_tried_first_for_the_core_library_then_debians_compiler_builds_it() {
+        let without_rustup = Facts { emulator: true, rustup: true, failed: vec![Step::AddTarget], ..debian() };
+        let next_of = [
+            (complete(), Next::Ready(Toolchain::Installed)),
+            (Facts { core: false, ..complete() }, Next::Do(Step::AddTarget)),
+            (Facts { core: false, debian_compiler: true, ..complete() }, Next::Do(Step::AddTarget)),
+            (without_rustup.clone(), Next::Do(Step::InstallCompiler)),
+            (Facts { debian_compiler: true, ..without_rustup }, Next::Ready(Toolchain::Debian)),
+        ];
+        for (facts, expected) in next_of {
+            assert_eq!(next(&facts), expected, "{facts:?}");
+        }
         assert_eq!(Step::AddTarget.command("thumbv6m-none-eabi"), "rustup target add thumbv6m-none-eabi");
-        assert_eq!(next(&Facts { core: false, debian_compiler: true, ..complete() }), Next::Do(Step::AddTarget));
-    }
-
-    #[test]
-    fn if_rustup_cannot_fetch_the_core_library_debians_compiler_builds_it() {
-        let failed = vec![Step::AddTarget];
-        let facts = Facts { emulator: true, rustup: true, failed: failed.clone(), ..debian() };
-        assert_eq!(next(&facts), Next::Do(Step::InstallCompiler));
-        assert_eq!(next(&Facts { debian_compiler: true, ..facts }), Next::Ready(Toolchain::Debian));
     }
 
     #[test]
@@ -273,10 +269,6 @@ mod tests {
             assert_eq!(asked, expected);
         }
         assert!(asks(&Facts { core: true, ..Facts::default() }).contains("qemu-system-arm on the PATH"));
-    }
-
-    #[test]
-    fn without_a_package_manager_rustup_is_recommended() {
         assert!(asks(&Facts::default()).starts_with("install rustup"));
     }
 }

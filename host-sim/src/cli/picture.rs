@@ -42,7 +42,6 @@ impl Observer for Witness {
 }
 
 impl Witness {
-    /// Runs a scenario and observes it.
     pub(super) fn of(scenario: &Scenario, seed: u64) -> (Self, Outcome) {
         let counter = MessageCounter::new(<AppNode as ScenarioNode>::plan(scenario).key(), Stage::Service);
         let mut witness = Self { history: History::default(), counter };
@@ -56,7 +55,6 @@ impl Witness {
     }
 }
 
-/// A row of the table of costs.
 pub(super) struct Cost {
     pub(super) message: &'static str,
     pub(super) counted: u64,

@@ -79,7 +79,6 @@ fn scenario(args: &SnapshotArgs) -> Result<Scenario, String> {
     Scenario::parse("snapshot-demo.toml", &text, &[]).map_err(|error| error.to_string())
 }
 
-/// Returns the contents of a snapshot.
 fn account(number: usize, cut: &Cut, scenario: &Scenario, sum: u64) -> String {
     let mut text = format!("\nsnapshot {number}, begun by node {}", cut.id.initiator.0);
     let times = || cut.records.values().map(|(moment, _)| moment.at);

@@ -3,7 +3,7 @@
 use super::child::ChildProcess;
 use super::emulator::{Emulator, StartingEmulator};
 use super::headers;
-use super::hub::free_port;
+use super::hub::{Hub, free_port};
 use super::image::Image;
 use super::inbox::{InboxMessage, InboxSender, read_lines};
 use crate::boards::option_bits;
@@ -16,9 +16,10 @@ use protocol::{NodeId, Timing};
 use serde::Serialize;
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc::Sender;
+use tempfile::TempDir;
 
 /// How often a board logs its counters, in milliseconds.
 const STATUS_PERIOD_MS: u32 = 1_000;
@@ -69,6 +70,7 @@ impl Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) node: u32,
+    pub(super) kind: Kind,
     pub(super) capacity: u16,
     pub(super) may_lead: bool,
     pub(super) seed: u64,
@@ -77,13 +79,13 @@ pub(super) struct Identity {
 }
 
 /// The settings that all devices of a swarm share.
-pub(super) struct DeviceContext<'a> {
-    pub(super) image: &'a Image,
-    pub(super) desktop: &'a Path,
-    pub(super) folder: &'a Path,
-    pub(super) hub: SocketAddr,
-    pub(super) group: &'a Group,
+pub(super) struct DeviceContext {
+    pub(super) image: Image,
+    pub(super) desktop: PathBuf,
+    pub(super) group: Group,
+    pub(super) hub: Hub,
     pub(super) inbox: Sender<InboxMessage>,
+    pub(super) folder: TempDir,
 }
 
 pub(super) enum StartingDevice {
@@ -107,15 +109,10 @@ pub(super) struct Desktop {
 
 impl StartingDevice {
     /// Starts a device, switched off.
-    pub(super) fn start(
-        kind: Kind,
-        context: &DeviceContext<'_>,
-        identity: &Identity,
-        process: u32,
-    ) -> io::Result<Self> {
+    pub(super) fn start(context: &DeviceContext, identity: &Identity, process: u32) -> io::Result<Self> {
         let sender = InboxSender { node: identity.node, process };
-        Ok(match kind {
-            Kind::Board => Self::Board(StartingEmulator::start(context, &page(context.group, identity), sender)?),
+        Ok(match identity.kind {
+            Kind::Board => Self::Board(StartingEmulator::start(context, &page(&context.group, identity), sender)?),
             Kind::Desktop => Self::Desktop(Desktop::new(context, identity, sender)?),
         })
     }
@@ -151,17 +148,17 @@ fn page(group: &Group, identity: &Identity) -> ConfigPage {
 }
 
 impl Desktop {
-    fn new(context: &DeviceContext<'_>, identity: &Identity, sender: InboxSender) -> io::Result<Self> {
+    fn new(context: &DeviceContext, identity: &Identity, sender: InboxSender) -> io::Result<Self> {
         let address = free_port()?;
-        let records = context.folder.join(format!("{}.records", identity.node));
+        let records = context.folder.path().join(format!("{}.records", identity.node));
         if identity.blank {
             let _ = std::fs::remove_file(&records); // there may be none
         }
-        let mut command = Command::new(context.desktop);
+        let mut command = Command::new(&context.desktop);
         command.arg("node");
         let id = identity.node.to_string();
         let (capacity, hops) = (identity.capacity.to_string(), context.group.hops.to_string());
-        let (bind, peer) = (address.to_string(), context.hub.to_string());
+        let (bind, peer) = (address.to_string(), context.hub.address()?.to_string());
         let timing = if context.group.timing == Timing::LAN { "lan" } else { "radio" };
         command.args(["--id", &id, "--capacity", &capacity, "--bind", &bind, "--peer", &peer]);
         command.args(["--hops", &hops, "--timing", timing, "--group", &context.group.name]);

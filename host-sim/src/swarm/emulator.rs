@@ -37,8 +37,8 @@ pub(super) struct Emulator {
 
 impl StartingEmulator {
     /// Starts the emulator, with its board switched off.
-    pub(super) fn start(context: &DeviceContext<'_>, page: &ConfigPage, sender: InboxSender) -> io::Result<Self> {
-        let DeviceContext { image, folder, hub, .. } = *context;
+    pub(super) fn start(context: &DeviceContext, page: &ConfigPage, sender: InboxSender) -> io::Result<Self> {
+        let (image, folder, hub) = (&context.image, context.folder.path(), context.hub.address()?);
         let name = format!("{}-{}", sender.node, sender.process);
         let (page_file, control) = (folder.join(format!("{name}.page")), folder.join(format!("{name}.qmp")));
         fs::write(&page_file, page.encode())?;

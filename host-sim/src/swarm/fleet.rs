@@ -12,9 +12,8 @@ use protocol::NodeId;
 use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// How often starting a device is tried: another program may take its port in the meantime.
 const TRIES: usize = 3;
@@ -31,17 +30,11 @@ struct Inner {
 }
 
 struct DeviceFactory {
-    image: Image,
-    desktop: PathBuf,
-    group: Group,
-    hub: Hub,
-    inbox: Sender<InboxMessage>,
+    context: DeviceContext,
     processes: u32,
-    folder: TempDir,
 }
 
 struct Node {
-    kind: Kind,
     identity: Identity,
     device: Device,
     process: u32,
@@ -58,28 +51,15 @@ impl Node {
 }
 
 impl DeviceFactory {
-    fn start(&mut self, kind: Kind, identity: &Identity) -> io::Result<(StartingDevice, u32)> {
+    fn start(&mut self, identity: &Identity) -> io::Result<(StartingDevice, u32)> {
         self.processes += 1;
-        let context = DeviceContext {
-            image: &self.image,
-            desktop: &self.desktop,
-            folder: self.folder.path(),
-            hub: self.hub.address()?,
-            group: &self.group,
-            inbox: self.inbox.clone(),
-        };
-        Ok((StartingDevice::start(kind, &context, identity, self.processes)?, self.processes))
+        Ok((StartingDevice::start(&self.context, identity, self.processes)?, self.processes))
     }
 
-    /// Starts a device, with retries.
-    fn start_with_retries(
-        &mut self,
-        kind: Kind,
-        identity: &Identity,
-        first: io::Result<(StartingDevice, u32)>,
-    ) -> io::Result<(Device, u32)> {
+    /// Waits until a device is ready; if it fails, starts it again some times.
+    fn ready(&mut self, identity: &Identity, first: io::Result<(StartingDevice, u32)>) -> io::Result<(Device, u32)> {
         let ready = |(starting, process): (StartingDevice, u32)| Ok((starting.ready()?, process));
-        (1..TRIES).fold(first.and_then(ready), |up, _| up.or_else(|_| self.start(kind, identity).and_then(ready)))
+        (1..TRIES).fold(first.and_then(ready), |up, _| up.or_else(|_| self.start(identity).and_then(ready)))
     }
 }
 
@@ -88,20 +68,20 @@ impl Fleet {
         let (sender, inbox) = channel();
         let folder = tempfile::Builder::new().prefix("conclave-").tempdir()?;
         let hub = Hub::open(sender.clone())?;
-        let factory = DeviceFactory { image, desktop, group, hub, inbox: sender, processes: 0, folder };
+        let context = DeviceContext { image, desktop, group, hub, inbox: sender, folder };
+        let factory = DeviceFactory { context, processes: 0 };
         let inner = Inner { nodes: Vec::new(), inbox, factory, clock: WallClock::start(), error: None };
         Ok(Self(RefCell::new(inner)))
     }
 
     /// Starts devices for these nodes, switched off. They are numbered from 0.
-    pub(super) fn install(&self, nodes: &[(Kind, Identity)]) -> Result<(), SwarmError> {
+    pub(super) fn install(&self, nodes: &[Identity]) -> Result<(), SwarmError> {
         let inner = &mut *self.0.borrow_mut();
-        let starting: Vec<_> = nodes.iter().map(|(kind, identity)| inner.factory.start(*kind, identity)).collect();
-        for (&(kind, identity), starting) in nodes.iter().zip(starting) {
-            let (device, process) =
-                inner.factory.start_with_retries(kind, &identity, starting).map_err(SwarmError::Device)?;
+        let starting: Vec<_> = nodes.iter().map(|identity| inner.factory.start(identity)).collect();
+        for (&identity, starting) in nodes.iter().zip(starting) {
+            let (device, process) = inner.factory.ready(&identity, starting).map_err(SwarmError::Device)?;
             let log = BoardLog::default();
-            inner.nodes.push(Node { kind, identity, device, process, used: false, held: None, log });
+            inner.nodes.push(Node { identity, device, process, used: false, held: None, log });
         }
         inner.clock = WallClock::start();
         Ok(())
@@ -112,7 +92,7 @@ impl Fleet {
     }
 
     pub(super) fn group(&self) -> Group {
-        self.0.borrow().factory.group.clone()
+        self.0.borrow().factory.context.group.clone()
     }
 
     /// Waits for output of the devices, at most this long, and dispatches it.
@@ -138,8 +118,8 @@ impl Fleet {
         let node = &mut inner.nodes[id as usize];
         let result = if blank {
             node.identity = Identity { seed, blank, ..node.identity };
-            let starting = inner.factory.start(node.kind, &node.identity);
-            inner.factory.start_with_retries(node.kind, &node.identity, starting).and_then(|(device, process)| {
+            let starting = inner.factory.start(&node.identity);
+            inner.factory.ready(&node.identity, starting).and_then(|(device, process)| {
                 (node.device, node.process) = (device, process);
                 node.device.switch_on()
             })
@@ -179,13 +159,13 @@ impl Fleet {
     pub(super) fn deliver(&self, id: u32, frame: &[u8]) {
         let inner = self.0.borrow();
         let node = &inner.nodes[id as usize];
-        inner.factory.hub.send(node.device.address(), &node.device.datagram(frame));
+        inner.factory.context.hub.send(node.device.address(), &node.device.datagram(frame));
     }
 
     /// Sends a raw datagram to a node: for a board, an Ethernet frame.
     pub fn inject(&self, id: u32, datagram: &[u8]) {
         let inner = self.0.borrow();
-        inner.factory.hub.send(inner.nodes[id as usize].device.address(), datagram);
+        inner.factory.context.hub.send(inner.nodes[id as usize].device.address(), datagram);
     }
 
     pub(super) fn with_log<R>(&self, id: u32, run: impl FnOnce(&mut BoardLog) -> R) -> R {
@@ -193,7 +173,7 @@ impl Fleet {
     }
 
     pub(super) fn kind(&self, id: u32) -> Kind {
-        self.0.borrow().nodes[id as usize].kind
+        self.0.borrow().nodes[id as usize].identity.kind
     }
 }
 

@@ -142,7 +142,7 @@ fn pause_clock(world: &World<BoardNode>) -> PauseClock {
     clock.unwrap_or(PauseClock::Runs)
 }
 
-fn identities(world: &World<BoardNode>, desktops: u32) -> Vec<(Kind, Identity)> {
+fn identities(world: &World<BoardNode>, desktops: u32) -> Vec<Identity> {
     let boards = world.node_count().saturating_sub(desktops);
     let identity = |node: u32| {
         let view = world.view(node);
@@ -150,7 +150,7 @@ fn identities(world: &World<BoardNode>, desktops: u32) -> Vec<(Kind, Identity)> 
         let seed = derive_seed(world.seed(), Stream::Node, u64::from(node) | 1 << 32);
         let kind = if node < boards { Kind::Board } else { Kind::Desktop };
         let capacity = view.capacity.unwrap_or(0);
-        (kind, Identity { node, capacity, may_lead: view.may_lead, seed, blank: false })
+        Identity { node, kind, capacity, may_lead: view.may_lead, seed, blank: false }
     };
     (0..world.node_count()).map(identity).collect()
 }

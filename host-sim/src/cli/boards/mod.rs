@@ -1,7 +1,6 @@
 //! The commands for boards, and for nodes in real time.
 
 mod firmware;
-mod flash_board;
 mod node;
 mod provision;
 mod sizes;
@@ -26,7 +25,7 @@ pub(super) enum BoardCommand {
     /// Builds the image of a board.
     Firmware(firmware::FirmwareArgs),
     /// Builds the image of a board and writes it to the board plugged in.
-    FlashBoard(flash_board::FlashBoardArgs),
+    FlashBoard(firmware::FlashBoardArgs),
     /// Writes a board's identity, group key and access point to the board plugged in.
     Provision(provision::ProvisionArgs),
 }
@@ -37,7 +36,7 @@ pub(super) fn run(command: &BoardCommand) -> Ended {
         BoardCommand::Node(args) => return node::run(args),
         BoardCommand::Sizes(args) => return sizes::run(args),
         BoardCommand::Firmware(args) => firmware::run(args)?,
-        BoardCommand::FlashBoard(args) => flash_board::run(args)?,
+        BoardCommand::FlashBoard(args) => firmware::flash(args)?,
         BoardCommand::Provision(args) => provision::run(args)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -81,7 +81,6 @@ enum TimingArg {
     Radio,
 }
 
-/// The host of the node.
 struct Desktop<'a> {
     args: &'a NodeArgs,
     socket: UdpSocket,

@@ -82,12 +82,10 @@ struct Piece {
     bytes: Vec<u8>,
 }
 
-/// Writes the pieces.
 pub(super) fn run(args: &ProvisionArgs) -> Result<(), String> {
     write(args, &pieces(args)?)
 }
 
-/// Returns the pieces to be written.
 fn pieces(args: &ProvisionArgs) -> Result<Vec<Piece>, String> {
     let layout = args.board.layout();
     let region_of = |name: &str| {
@@ -122,7 +120,6 @@ fn pieces(args: &ProvisionArgs) -> Result<Vec<Piece>, String> {
     }
 }
 
-/// Returns the config page.
 fn page(args: &ProvisionArgs) -> ConfigPage {
     let bits = [
         (options::FACTORY, !args.used),
@@ -215,7 +212,6 @@ fn drive_file(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Option<P
     Ok(Some(file))
 }
 
-/// Parses 32 hexadecimal digits.
 fn key(text: &str) -> Result<Secret, String> {
     let number = Some(text).filter(|text| text.len() == 32).and_then(|text| u128::from_str_radix(text, 16).ok());
     number.map(|number| Secret(number.to_be_bytes())).ok_or_else(|| "a key has 32 hexadecimal digits".to_owned())

@@ -101,7 +101,6 @@ fn refused(reason: impl std::fmt::Display) -> SwarmError {
     SwarmError::Refused(reason.to_string())
 }
 
-/// Returns the parts of the boards' image.
 fn parts(scenario: &Scenario, args: &SwarmArgs) -> Result<Parts, String> {
     let parts = Parts::choose(Some(&scenario.election), args.mutex.as_deref())?;
     if let Some(app) = args.app {

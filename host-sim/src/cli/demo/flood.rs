@@ -4,7 +4,6 @@ use crate::draw::map::Mark;
 use crate::trace::{EventKind, TraceEvent};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A node in the flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Participant {
     /// Its parent in the tree; `None` for the initiator.
@@ -13,12 +12,10 @@ struct Participant {
     reported: bool,
 }
 
-/// A step of the flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A node was called, this many hops from the initiator.
     Called(u32),
-    /// A node replied.
     Reported,
 }
 
@@ -86,7 +83,6 @@ impl Flood {
         Some(if participant.reported { Mark::Reported } else { Mark::Called })
     }
 
-    /// Returns the links of the tree.
     pub(super) fn links(&self) -> Vec<(u32, u32)> {
         self.participants.iter().filter_map(|(&node, participant)| Some((participant.from?, node))).collect()
     }

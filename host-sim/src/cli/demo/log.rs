@@ -17,7 +17,6 @@ enum Group {
     Leaderless,
 }
 
-/// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) phase: Phase,
@@ -49,7 +48,6 @@ impl Line {
     }
 }
 
-/// All lines so far.
 pub(super) struct Log {
     narrator: Narrator,
     pub(super) lines: Vec<Line>,

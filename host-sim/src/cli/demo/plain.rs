@@ -86,7 +86,6 @@ pub(super) fn summary(playback: &Playback, colours: bool) -> String {
     text
 }
 
-/// Returns the leaders at the end of a phase.
 fn leaders(playback: &Playback, phase: Phase) -> String {
     let Some(scene) = playback.end_of(phase) else { return String::new() };
     let leading = (0..).zip(&scene.map.nodes).filter(|(_, node)| node.mark == Mark::Leads);

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
 
-/// The phases of the demo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Start,
@@ -75,7 +74,6 @@ impl Pace {
     }
 }
 
-/// The demo at one moment.
 pub(super) struct Scene {
     pub(super) at: u64,
     pub(super) phase: Phase,
@@ -92,7 +90,6 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Returns how many nodes are up.
     pub(super) fn up(&self) -> usize {
         self.map.nodes.iter().filter(|node| node.component != NO_COMPONENT).count()
     }
@@ -103,7 +100,6 @@ impl Scene {
     }
 }
 
-/// The whole demo.
 pub(super) struct Playback {
     pub(super) seed: u64,
     pub(super) scenario: Scenario,

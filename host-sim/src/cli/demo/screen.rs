@@ -22,7 +22,6 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes over the terminal.
     pub(super) fn open() -> io::Result<Self> {
         let (interrupted, stopped) = (crate::cli::interrupts()?, Arc::default());
         #[cfg(unix)]

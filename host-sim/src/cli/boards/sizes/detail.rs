@@ -15,10 +15,8 @@ const INSTRUCTION_BYTES: u64 = 2;
 const NODE_BYTES: &str = "__conclave_node_bytes";
 /// Files and folders of the protocol that are no stage: their code counts for the stage that calls it.
 const SHARED: [&str; 2] = ["algorithm", "base"];
-/// The crates of the standard library.
 const STANDARD: [&str; 5] = ["core", "alloc", "compiler-builtins", "libm", "std"];
 
-/// The memory of an image.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Sizes {
     #[serde(flatten)]
@@ -29,7 +27,6 @@ pub(super) struct Sizes {
     stages: BTreeMap<String, u64>,
 }
 
-/// Measures an image.
 pub(super) fn sizes(elf: &[u8]) -> Result<Sizes, String> {
     let file = object::File::parse(elf).map_err(|error| error.to_string())?;
     let mut sizes = Sizes::default();
@@ -107,7 +104,6 @@ fn add(bytes: &mut Bytes, share: Bytes, size: u64) {
     bytes.ram += share.ram * size;
 }
 
-/// The owner of an instruction.
 #[derive(Debug, PartialEq, Eq)]
 struct Owner {
     name: String,

@@ -29,13 +29,11 @@ pub(crate) struct SizesArgs {
     json: bool,
 }
 
-/// All boards beside each other.
 #[derive(Serialize)]
 struct Table {
     boards: Vec<Row>,
 }
 
-/// One board.
 #[derive(Serialize)]
 struct Row {
     board: &'static str,

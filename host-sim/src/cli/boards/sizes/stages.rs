@@ -16,7 +16,6 @@ use protocol::service::termination::{DijkstraScholten, Wave};
 use serde::Serialize;
 use std::io::Write;
 
-/// All stages.
 #[derive(Serialize)]
 pub(super) struct Stages {
     stages: Vec<Stage>,
@@ -44,7 +43,6 @@ type Bare<const N: usize> = Node<Bully, NoMutex, N>;
 type Bank<const N: usize> = ObservedApp<Tokens<N>, Wave<N>, N>;
 type Job<const N: usize> = ObservedApp<Diffusing, DijkstraScholten<N>, N>;
 
-/// Measures all stages.
 pub(super) fn sizes() -> Stages {
     let same = |layer: &'static str, names: &'static [&'static str], sizes: &'static [usize]| {
         let each = names.iter().zip(sizes);

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 /// The playbacks of the first seeds, which the tests share.
 static PLAYBACKS: LazyLock<Vec<Playback>> = LazyLock::new(|| (0..20).map(Playback::of).collect());
 
-/// Returns the leaders.
 fn leaders(map: &Map) -> Vec<u32> {
     (0..).zip(&map.nodes).filter(|(_, node)| node.mark == Mark::Leads).map(|(id, _)| id).collect()
 }
