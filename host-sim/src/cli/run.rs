@@ -1,7 +1,7 @@
 //! `conclave run`: a scenario, once or over many seeds.
 
 use crate::check;
-use crate::metrics::campaign::{self, Report};
+use crate::metrics::campaign::{self, Report, Violation};
 use crate::{Scenario, TraceEvent};
 use clap::Args;
 use std::fs::File;
@@ -96,13 +96,8 @@ fn show(report: &Report) -> std::io::Result<()> {
     writeln!(out, "{scenario}: {nodes} nodes, {seeds} seeds")?;
     writeln!(out, "  one leader, known to all   {converged} of {seeds}")?;
     writeln!(out, "  the best node leads        {leader_is_best} of {seeds}")?;
-    let available = &report.availability;
-    writeln!(
-        out,
-        "  time with a leader         {:.2} % (worst node {:.2} %)",
-        available.mean / 10.0,
-        available.min / 10.0
-    )?;
+    let [mean, worst] = [report.availability.mean, report.availability.min].map(|per_mille| per_mille / 10.0);
+    writeln!(out, "  time with a leader         {mean:.2} % (worst node {worst:.2} %)")?;
     writeln!(out, "\n  {:<20} {:>7} {:>12} {:>12} {:>12} {:>12}", "measure", "count", "p50", "p99", "p99.9", "max")?;
     for (name, measure) in &report.measures {
         let (name, unit) = name.strip_suffix("_us").map_or((*name, 1.0), |name| (name, 1e6));
@@ -127,13 +122,9 @@ fn show(report: &Report) -> std::io::Result<()> {
         writeln!(out, "  trace hash {hash}")?;
     }
     for violation in report.violations.iter().take(10) {
+        let Violation { checker, seed, text, command, .. } = violation;
         let seconds = violation.time as f64 / 1e6;
-        writeln!(
-            out,
-            "\nVIOLATION {} in seed {} at {seconds:.3} s: {}",
-            violation.checker, violation.seed, violation.text
-        )?;
-        writeln!(out, "  replay: {}", violation.command)?;
+        writeln!(out, "\nVIOLATION {checker} in seed {seed} at {seconds:.3} s: {text}\n  replay: {command}")?;
     }
     let more = report.violations.len().saturating_sub(10);
     if more > 0 { writeln!(out, "\nand {more} more violations") } else { Ok(()) }

@@ -148,13 +148,20 @@ mod tests {
         Report::Starting { node: ME, capacity: 5, records: RecordsAtBoot::Kept }
     }
 
-    #[test]
-    fn reports_are_polled_in_their_order() {
+    /// Returns the log of a board that was switched on and reported this.
+    fn logged(reports: &[Report<'_>]) -> BoardLog {
         let mut board = BoardLog::default();
         board.power_on();
-        for report in [starting(), Report::Stored(RECORDS), Report::Leading { term: TERM }, Report::Stored(RECORDS)] {
+        for &report in reports {
             log(&mut board, report);
         }
+        board
+    }
+
+    #[test]
+    fn reports_are_polled_in_their_order() {
+        let leading = Report::Leading { term: TERM };
+        let mut board = logged(&[starting(), Report::Stored(RECORDS), leading, Report::Stored(RECORDS)]);
         assert_eq!((board.poll_event(), board.poll_persist()), (None, Some(RECORDS)));
         assert_eq!((board.poll_persist(), board.poll_event()), (None, Some(NodeEvent::Leads(TERM))));
         assert_eq!(board.poll_persist(), Some(RECORDS));
@@ -163,9 +170,7 @@ mod tests {
 
     #[test]
     fn reports_from_before_the_last_boot_are_ignored() {
-        let mut board = BoardLog::default();
-        board.power_on();
-        log(&mut board, starting());
+        let mut board = logged(&[starting()]);
         board.power_off();
         log(&mut board, Report::Leading { term: TERM });
         board.power_on();
@@ -178,11 +183,7 @@ mod tests {
 
     #[test]
     fn a_node_that_resets_itself_is_counted_and_has_no_leader() {
-        let mut board = BoardLog::default();
-        board.power_on();
-        for report in [starting(), Report::Leading { term: TERM }, starting()] {
-            log(&mut board, report);
-        }
+        let mut board = logged(&[starting(), Report::Leading { term: TERM }, starting()]);
         assert_eq!(board.resets, 1);
         assert_eq!(board.leader, None);
         let events = [board.poll_event(), board.poll_event()];

@@ -2,6 +2,7 @@
 
 use crate::boards::{App, Parts, toolchain};
 use crate::check;
+use crate::metrics::campaign::Violation;
 use crate::swarm::{self, Count, Image, NODES_MAX, Options, Report, SwarmError};
 use crate::trace::narrator::Narrator;
 use crate::{Scenario, TraceEvent};
@@ -162,10 +163,8 @@ fn show(report: &Report) -> std::io::Result<()> {
     for summary in summaries.into_iter().flatten() {
         writeln!(out, "\n{summary}")?;
     }
-    for violation in &report.violations {
-        let seconds = violation.time as f64 / 1e6;
-        writeln!(out, "\nVIOLATION {} at {seconds:.3} s: {}", violation.checker, violation.text)?;
-        writeln!(out, "  replay: {}", violation.command)?;
+    for Violation { time, checker, text, command, .. } in &report.violations {
+        writeln!(out, "\nVIOLATION {checker} at {:.3} s: {text}\n  replay: {command}", *time as f64 / 1e6)?;
     }
     Ok(())
 }

@@ -35,12 +35,8 @@ pub(super) fn draw(playback: &Playback, scene: &Scene, (width, height): (usize, 
 fn head(playback: &Playback, scene: &Scene, canvas: &mut Canvas) {
     let clock = format!("{:.3} s", scene.at as f64 / 1e6);
     let title = canvas.append(1, 0, "conclave", BOLD);
-    canvas.text(
-        title,
-        0,
-        &format!("   {} radio nodes and their capacities, seed {}", playback.scenario.world.nodes, playback.seed),
-        DIM,
-    );
+    let (nodes, seed) = (playback.scenario.world.nodes, playback.seed);
+    canvas.text(title, 0, &format!("   {nodes} radio nodes and their capacities, seed {seed}"), DIM);
     canvas.text(canvas.width as i64 - 1 - clock.len() as i64, 0, &clock, BOLD);
     let mut column = 1;
     for (number, phase) in (1..).zip(Phase::ALL) {

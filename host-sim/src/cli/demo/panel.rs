@@ -5,6 +5,7 @@ use crate::draw::map::{Canvas, Charset, Map, Mark};
 use crate::sim::topology::NO_COMPONENT;
 use anstyle::{AnsiColor, Style};
 use protocol::base::capacity::Capacity;
+use std::collections::BTreeSet;
 
 pub(super) const WIDTH: usize = 22;
 const HEIGHT: usize = 17;
@@ -34,12 +35,9 @@ pub(super) fn draw(scene: &Scene, charset: Charset) -> Canvas {
 /// Returns the best nodes of each component, at most `most` together. If there is one component, nodes that are down
 /// are included.
 pub(super) fn best(map: &Map, most: usize) -> Vec<Vec<u32>> {
-    let mut parts: Vec<u32> =
-        map.nodes.iter().map(|node| node.component).filter(|&part| part != NO_COMPONENT).collect();
-    parts.sort_unstable();
-    parts.dedup();
+    let parts = map.nodes.iter().map(|node| node.component).filter(|&part| part != NO_COMPONENT);
     // While nodes boot, components come and go: until a partition they count as one.
-    let parts = if map.partitioned { parts } else { vec![NO_COMPONENT] };
+    let parts: BTreeSet<u32> = if map.partitioned { parts.collect() } else { [NO_COMPONENT].into() };
     let shown = |part: u32| {
         let mut ids: Vec<u32> = (0..map.nodes.len() as u32)
             .filter(|&id| {
