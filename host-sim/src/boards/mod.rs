@@ -1,6 +1,6 @@
 //! The supported boards: building, inspecting and writing their images.
 //!
-//! [`BOARDS`] is the only table of boards. The flash and RAM of a board are in its memory map,
+//! `BOARDS` is the only table of boards. The flash and RAM of a board are in its memory map,
 //! `firmware/boards/NAME.x`, which both the linker and this program read.
 
 mod build;

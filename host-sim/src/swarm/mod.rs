@@ -7,7 +7,7 @@
 //!        +------ log, decoded with the image's strings -----------+        +--> convergence, checkers, narrator
 //! ```
 //!
-//! A [`BoardNode`] is a device as a node of the [`World`](crate::World). A power loss stops the board's emulator, and
+//! A `BoardNode` is a device as a node of the [`World`](crate::World). A power loss stops the board's emulator, and
 //! power on resets it, so that it keeps its records, as flash would; a loss of records takes a new emulator. A board
 //! that is held with its clock running for longer than its watchdog's timeout is reset by it, as a real one would be.
 
