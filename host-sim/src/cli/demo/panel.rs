@@ -89,9 +89,9 @@ fn election(scene: &Scene, canvas: &mut Canvas) {
 fn air(scene: &Scene, canvas: &mut Canvas) {
     let total: u64 = scene.frames.values().sum();
     canvas.text(0, 13, &format!("frames sent, {total}"), DIM);
-    let beats = ("beat", "leader-heartbeat");
+    let heartbeats = ("beat", "leader-heartbeat"); // the column has no room for the whole word
     let same = |name| (name, name);
-    let shown = [[same("hello"), beats], [same("election"), same("report")], [same("leader"), same("probe")]];
+    let shown = [[same("hello"), heartbeats], [same("election"), same("report")], [same("leader"), same("probe")]];
     for (row, pair) in (14..).zip(shown) {
         for (column, width, (label, name)) in [(0, 12, pair[0]), (13, 9, pair[1])] {
             let text = format!("{label} {:>room$}", scene.frames(name), room = width - label.len() - 1);

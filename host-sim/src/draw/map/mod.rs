@@ -84,7 +84,7 @@ pub(crate) struct MapNode {
     pub(crate) leader: Option<u32>,
     /// The index of its leader's colour.
     pub(crate) colour: usize,
-    /// Its component; `NOWHERE` if it is not up.
+    /// Its component; `NO_COMPONENT` if it is not up.
     pub(crate) component: u32,
 }
 
