@@ -5,4 +5,4 @@ pub(crate) mod nearest;
 pub mod rng;
 
 /// A moment of simulated time, in microseconds since the run began; also a length of time.
-pub type Micros = u64;
+pub(crate) type Micros = u64;

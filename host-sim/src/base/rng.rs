@@ -95,10 +95,10 @@ pub struct Probability(u64);
 
 impl Probability {
     /// Zero.
-    pub const NEVER: Self = Self(0);
+    pub(crate) const NEVER: Self = Self(0);
 
     /// One.
-    pub const ALWAYS: Self = Self(1 << 32);
+    pub(crate) const ALWAYS: Self = Self(1 << 32);
 
     /// Creates a probability from a number, clamped to 0 to 1.
     #[must_use]

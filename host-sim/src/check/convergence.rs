@@ -35,13 +35,10 @@ struct Pending {
 
 /// How long a node was up, followed a node that was up, and followed one that it could reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeaderTime {
-    /// How long it was up.
-    pub up: Micros,
-    /// How long it followed a node that was up.
-    pub led: Micros,
-    /// How long it followed a node that was up and in its region.
-    pub reached: Micros,
+pub(crate) struct LeaderTime {
+    pub(crate) up: Micros,
+    pub(crate) led: Micros,
+    pub(crate) reached: Micros,
 }
 
 /// One node, by the events so far.
@@ -160,38 +157,30 @@ impl Convergence {
     }
 
     /// Returns how often a node began to lead after the network had first agreed.
-    #[must_use]
-    pub fn leader_changes(&self) -> u64 {
+    pub(crate) fn leader_changes(&self) -> u64 {
         self.changes
     }
 
     /// Returns the node that started the first election.
-    #[must_use]
-    pub fn initiator(&self) -> Option<u32> {
+    pub(crate) fn initiator(&self) -> Option<u32> {
         self.initiator
     }
 
     /// Returns whether the node has led since before the phase began.
-    #[must_use]
-    pub fn is_incumbent(&self, node: u32) -> bool {
+    pub(crate) fn is_incumbent(&self, node: u32) -> bool {
         let status = &self.nodes[node as usize];
         status.follows == Some(node) && self.phase_start.is_some_and(|start| status.leads_since < start)
     }
 
-    /// Returns whether the node booted without its records.
-    #[must_use]
-    pub fn is_blank(&self, node: u32) -> bool {
+    pub(crate) fn is_blank(&self, node: u32) -> bool {
         self.nodes[node as usize].blank
     }
 
-    /// Returns whether the node was asked to yield since it booted.
-    #[must_use]
-    pub fn has_yielded(&self, node: u32) -> bool {
+    pub(crate) fn has_yielded(&self, node: u32) -> bool {
         self.nodes[node as usize].yielded
     }
 
-    /// Returns how long each node had a leader, by id.
-    pub fn leader_times(&self) -> impl Iterator<Item = LeaderTime> {
+    pub(crate) fn leader_times(&self) -> impl Iterator<Item = LeaderTime> {
         self.nodes.iter().map(|status| status.leader_time)
     }
 

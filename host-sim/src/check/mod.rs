@@ -9,7 +9,7 @@ mod settled;
 #[cfg(test)]
 mod test_support;
 
-pub use settled::{Settled, SettledNode, Waiter};
+pub(crate) use settled::{Settled, SettledNode};
 
 use crate::base::Micros;
 use crate::scenario::Expect;
@@ -41,8 +41,8 @@ macro_rules! checkers {
         $(mod $lock_always;)*
         $(mod $lock_settled;)*
 
-        /// The names of all checkers.
-        pub const NAMES: &[&str] = &[
+        #[cfg(test)]
+        const NAMES: &[&str] = &[
             $(<$always::Checker as Always>::NAME,)*
             $($settled::NAME,)*
             $(<$lock_always::Checker as Always>::NAME,)*
@@ -53,18 +53,15 @@ macro_rules! checkers {
         pub const OF_LOCKS: &[&str] =
             &[$(<$lock_always::Checker as Always>::NAME,)* $($lock_settled::NAME,)*];
 
-        /// All checkers, over one run.
         #[derive(Default)]
-        pub struct Checkers {
+        pub(crate) struct Checkers {
             $($always: $always::Checker,)*
             $($lock_always: $lock_always::Checker,)*
             findings: Findings,
         }
 
         impl Checkers {
-            /// Creates the checkers that a scenario chose.
-            #[must_use]
-            pub fn new(expect: &Expect) -> Self {
+            pub(crate) fn new(expect: &Expect) -> Self {
                 let mut checkers = Self::default();
                 $(checkers.$always.configure(expect);)*
                 $(checkers.$lock_always.configure(expect);)*
@@ -72,8 +69,11 @@ macro_rules! checkers {
                 checkers
             }
 
-            /// Checks the properties of a settled network.
-            pub fn check_settled(&mut self, settled: &Settled) {
+            pub(crate) fn findings(&self) -> &[Finding] {
+                &self.findings.found
+            }
+
+            pub(crate) fn check_settled(&mut self, settled: &Settled) {
                 $(self.findings.record(settled.at, $settled::NAME, $settled::check(settled));)*
                 $(self.findings.record(settled.at, $lock_settled::NAME, $lock_settled::check(settled));)*
             }
@@ -99,8 +99,7 @@ checkers! {
 /// A property that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// When.
-    pub at: Micros,
+    pub(crate) at: Micros,
     /// The checker's name.
     pub checker: &'static str,
     /// The violation in words.
@@ -128,23 +127,13 @@ impl Findings {
     }
 }
 
-impl Checkers {
-    /// Returns the findings so far.
-    #[must_use]
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings.found
-    }
-}
-
 /// Returns whether every component has one leader, known to all its nodes.
-#[must_use]
-pub fn converged(settled: &Settled) -> bool {
+pub(crate) fn converged(settled: &Settled) -> bool {
     one_leader::check(settled).next().is_none() && everyone_knows::check(settled).next().is_none()
 }
 
 /// Returns whether the network converged and the best node of every component leads it.
-#[must_use]
-pub fn best_leads(settled: &Settled) -> bool {
+pub(crate) fn best_leads(settled: &Settled) -> bool {
     converged(settled) && best_leads::check(settled).next().is_none()
 }
 

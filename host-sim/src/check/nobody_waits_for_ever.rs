@@ -17,7 +17,7 @@ pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Waiter;
+    use super::super::settled::Waiter;
     use super::super::test_support::agreeing;
     use super::*;
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of all applications.
 #[derive(Clone, Debug)]
-pub struct Quiescence {
+pub(crate) struct Quiescence {
     busy: BTreeSet<u32>,
     /// Messages in flight, by number: sender and recipient.
     in_flight: BTreeMap<u32, (u32, u32)>,
@@ -33,20 +33,17 @@ impl Default for Quiescence {
 impl Quiescence {
     /// Returns since when all nodes are idle, no message is in flight and no member is suspected; `None` while that is not
     /// so.
-    #[must_use]
-    pub fn quiet_since(&self) -> Option<Micros> {
+    pub(crate) fn quiet_since(&self) -> Option<Micros> {
         self.quiet_since
     }
 
     /// Returns how many waves a node has begun since then: no earlier wave can find the end.
-    #[must_use]
-    pub fn waves(&self, node: u32) -> u64 {
+    pub(crate) fn waves(&self, node: u32) -> u64 {
         self.waves.get(&node).copied().unwrap_or(0)
     }
 
     /// Describes why the network is not quiescent; `None` if it is.
-    #[must_use]
-    pub fn activity(&self) -> Option<String> {
+    pub(crate) fn activity(&self) -> Option<String> {
         let works = self.busy.first().map(|node| format!("node {node} works"));
         works.or_else(|| {
             let (from, to) = self.in_flight.values().next()?;

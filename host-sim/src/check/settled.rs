@@ -15,69 +15,59 @@ use std::collections::BTreeMap;
 
 /// One node that is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SettledNode {
-    /// Its id.
-    pub id: u32,
+pub(crate) struct SettledNode {
+    pub(crate) id: u32,
     /// Its candidacy; `None` if it cannot lead.
-    pub candidate: Option<Candidate>,
-    /// Its leader, and the leader's term.
-    pub leader: Option<(u32, Term)>,
+    pub(crate) candidate: Option<Candidate>,
+    pub(crate) leader: Option<(u32, Term)>,
     /// Whether it has led since before the last disturbance, and so has the incumbent's margin.
-    pub incumbent: bool,
+    pub(crate) incumbent: bool,
     /// Whether it was asked to yield, and so need not lead.
-    pub yielded: bool,
+    pub(crate) yielded: bool,
     /// Whether it booted without its records, and so was kept out of elections for a while.
-    pub blank: bool,
+    pub(crate) blank: bool,
     /// Its component by links on which every frame arrives.
-    pub component: u32,
+    pub(crate) component: u32,
     /// Its component by all links. Two components of one region may or may not find each other.
-    pub region: u32,
+    pub(crate) region: u32,
 }
 
 impl SettledNode {
-    /// Returns whether it leads.
-    #[must_use]
-    pub fn leads(&self) -> bool {
+    pub(crate) fn leads(&self) -> bool {
         self.leader.is_some_and(|(leader, _)| leader == self.id)
     }
 }
 
 /// A request for a lock that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiter {
-    /// The node that requested it.
-    pub node: u32,
+pub(crate) struct Waiter {
+    pub(crate) node: u32,
     /// The lock's index in the scenario.
-    pub lock: u8,
-    /// When it was requested.
-    pub since: Micros,
+    pub(crate) lock: u8,
+    pub(crate) since: Micros,
 }
 
 /// All nodes that are up.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
-    /// The time.
-    pub at: Micros,
-    /// When the network was last disturbed.
-    pub disturbed_at: Micros,
+pub(crate) struct Settled {
+    pub(crate) at: Micros,
+    pub(crate) disturbed_at: Micros,
     /// How long a network without disturbance may take to agree.
-    pub settle_time: Micros,
+    pub(crate) settle_time: Micros,
     /// The relative error of measured capacities, at most.
-    pub noise: f64,
+    pub(crate) noise: f64,
     /// How many nodes a leader needs, itself included.
-    pub quorum: u32,
+    pub(crate) quorum: u32,
     /// Which candidate must lead.
-    pub winner: Winner,
+    pub(crate) winner: Winner,
     /// The nodes, by ascending id.
-    pub nodes: Vec<SettledNode>,
-    /// The requests for locks that wait.
-    pub waiters: Vec<Waiter>,
+    pub(crate) nodes: Vec<SettledNode>,
+    pub(crate) waiters: Vec<Waiter>,
 }
 
 impl Settled {
     /// Observes the present state of a scenario's world.
-    #[must_use]
-    pub fn of<M: SimNode>(world: &World<M>, convergence: &Convergence, scenario: &Scenario) -> Self {
+    pub(crate) fn of<M: SimNode>(world: &World<M>, convergence: &Convergence, scenario: &Scenario) -> Self {
         let (sure, any) = (world.components(Link::QUALITY_MAX), world.components(1));
         let up = (0..world.node_count()).filter_map(|id| {
             let view = world.view(id);
@@ -111,21 +101,17 @@ impl Settled {
     }
 
     /// Returns whether a region can be led: it has a candidate and a quorum.
-    #[must_use]
-    pub fn can_be_led(&self, region: u32) -> bool {
+    pub(crate) fn can_be_led(&self, region: u32) -> bool {
         let nodes = || self.nodes.iter().filter(|node| node.region == region);
         nodes().any(|node| node.candidate.is_some()) && nodes().count() >= self.quorum as usize
     }
 
-    /// Returns a node, if it is up.
-    #[must_use]
-    pub fn node(&self, id: u32) -> Option<&SettledNode> {
+    pub(crate) fn node(&self, id: u32) -> Option<&SettledNode> {
         self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|index| &self.nodes[index])
     }
 
     /// Returns the nodes of each component, the components in the order of their lowest node.
-    #[must_use]
-    pub fn components(&self) -> Vec<Vec<&SettledNode>> {
+    pub(crate) fn components(&self) -> Vec<Vec<&SettledNode>> {
         let mut components: BTreeMap<u32, Vec<&SettledNode>> = BTreeMap::new();
         for node in &self.nodes {
             components.entry(node.component).or_default().push(node);

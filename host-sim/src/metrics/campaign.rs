@@ -51,9 +51,9 @@ pub struct Availability {
     /// The same of the worst node.
     pub min: f64,
     /// The mean over all nodes of the time they followed a node that was up and could be reached.
-    pub reached_mean: f64,
+    pub(crate) reached_mean: f64,
     /// The same of the worst node.
-    pub reached_min: f64,
+    pub(crate) reached_min: f64,
 }
 
 /// Frames on the medium: means per seed, once per receiver or per frame dropped.
@@ -102,15 +102,8 @@ fn each_seed(
     progress: impl Fn() + Sync,
     run: impl Fn(u64) -> Outcome + Sync,
 ) -> Report {
-    let outcomes: Vec<Outcome> = seeds
-        .into_par_iter()
-        .map(|seed| {
-            let outcome = run(seed);
-            progress();
-            outcome
-        })
-        .collect();
-    report(scenario, &outcomes)
+    let outcomes = seeds.into_par_iter().map(&run).inspect(|_| progress());
+    report(scenario, &outcomes.collect::<Vec<_>>())
 }
 
 /// Returns the report on runs of a scenario, in the order of their seeds.
@@ -125,7 +118,7 @@ pub fn report(scenario: &Scenario, outcomes: &[Outcome]) -> Report {
         for &(name, value) in &outcome.samples {
             values.entry(name).or_default().push(value);
         }
-        for &(kind, count) in &outcome.kinds {
+        for (kind, count) in outcome.frames.kinds() {
             let sum = kinds.entry(kind).or_default();
             *sum = (sum.0 + count.frames, sum.1 + count.bytes, sum.2 + count.micros);
         }
@@ -143,11 +136,11 @@ pub fn report(scenario: &Scenario, outcomes: &[Outcome]) -> Report {
         bytes: kinds.iter().map(|(&kind, sum)| (kind, mean(sum.1))).collect(),
         hop_us: kinds.iter().map(|(&kind, sum)| (kind, (sum.2 as f64 / sum.0 as f64).round())).collect(),
         medium: MediumReport {
-            received: total(|outcome| outcome.tally.received),
-            collided: total(|outcome| outcome.tally.collided),
-            lost: total(|outcome| outcome.tally.lost),
-            queue_full: total(|outcome| outcome.tally.queue_full),
-            medium_busy: total(|outcome| outcome.tally.medium_busy),
+            received: total(|outcome| outcome.frames.received),
+            collided: total(|outcome| outcome.frames.collided),
+            lost: total(|outcome| outcome.frames.lost),
+            queue_full: total(|outcome| outcome.frames.queue_full),
+            medium_busy: total(|outcome| outcome.frames.medium_busy),
         },
         trace_hash: match outcomes {
             [one] => Some(format!("{:016x}", one.hash)),
@@ -238,11 +231,8 @@ mod tests {
         ];
         for (expectation, breaks) in expectations {
             let report = report_of(&format!("{rising}{expectation}\n"), 0..20);
-            assert_eq!(
-                report.violations.iter().any(|violation| violation.checker == "expect"),
-                breaks,
-                "{expectation}"
-            );
+            let found = report.violations.iter().any(|violation| violation.checker == "expect");
+            assert_eq!(found, breaks, "{expectation}");
         }
     }
 }

@@ -18,17 +18,14 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Returns the distribution of `values`.
-    #[must_use]
-    pub fn of(mut values: Vec<u64>) -> Self {
+    pub(crate) fn of(mut values: Vec<u64>) -> Self {
         values.sort_unstable();
         let value = |per_mille| nearest_rank(&values, per_mille);
         Self { count: values.len(), p50: value(500), p99: value(990), p999: value(999), max: value(1_000) }
     }
 
     /// Returns one percentile of `values`, in thousandths.
-    #[must_use]
-    pub fn at(mut values: Vec<u64>, per_mille: u16) -> u64 {
+    pub(crate) fn at(mut values: Vec<u64>, per_mille: u16) -> u64 {
         values.sort_unstable();
         nearest_rank(&values, per_mille)
     }

@@ -11,16 +11,14 @@ use crate::trace::{Observer, TraceEvent};
 use apps::AppMetrics;
 use locks::LockMetrics;
 
-/// The metrics of the locks and applications of one run.
 #[derive(Clone, Debug, Default)]
-pub struct WorkloadMetrics {
+pub(crate) struct WorkloadMetrics {
     locks: LockMetrics,
     apps: AppMetrics,
 }
 
 impl WorkloadMetrics {
-    /// Returns the measured values, by name.
-    pub fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub(crate) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.locks.samples().chain(self.apps.samples())
     }
 }

@@ -13,28 +13,18 @@ use crate::trace::{Observer, TraceEvent};
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Its seed.
-    pub seed: u64,
-    /// Whether it ended with one leader per component, known to all its nodes.
-    pub converged: bool,
-    /// Whether it ended with the best node of every component leading it.
-    pub leader_is_best: bool,
+    pub(crate) seed: u64,
+    pub(crate) converged: bool,
+    pub(crate) leader_is_best: bool,
     /// The leader of most nodes in the end.
     pub leader: Option<u32>,
-    /// The measured values, by name.
-    pub samples: Vec<(&'static str, u64)>,
-    /// Frames sent, by kind.
-    pub kinds: Vec<(&'static str, KindStats)>,
-    /// Frames received and lost.
-    pub tally: FrameStats,
-    /// How long each node had a leader, by id.
-    pub leader_times: Vec<LeaderTime>,
+    pub(crate) samples: Vec<(&'static str, u64)>,
+    pub(crate) frames: FrameStats,
+    pub(crate) leader_times: Vec<LeaderTime>,
     /// The hash of the trace.
     pub hash: u64,
     /// The properties that did not hold.
     pub findings: Vec<Finding>,
-    /// The number of events.
-    pub events: u64,
 }
 
 /// The observers of a run, and the caller's.
@@ -72,7 +62,7 @@ pub fn run_of(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outco
 }
 
 /// Runs a scenario with one seed and nodes of type `M`.
-pub fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outcome {
+pub(crate) fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outcome {
     let mut world = world::<M>(scenario, seed);
     let mut convergence = Convergence::new(&world);
     let mut workload = WorkloadMetrics::default();
@@ -108,12 +98,10 @@ pub fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut dyn Obse
         leader_is_best: check::best_leads(&settled),
         leader: world.leader(),
         samples,
-        kinds: world.frame_stats().kinds(),
-        tally: world.frame_stats().clone(),
+        frames: world.frame_stats().clone(),
         leader_times: convergence.leader_times().collect(),
         hash: world.trace_hash(),
         findings: checkers.findings().to_vec(),
-        events: world.event_count(),
     }
 }
 

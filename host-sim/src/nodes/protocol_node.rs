@@ -13,14 +13,14 @@ use protocol::base::term::Term;
 use protocol::election::Command;
 use protocol::lease;
 use protocol::mutex::{self, Fence, LockId, Mutex, NoMutex};
-use protocol::node::{Boot, Counters, Halt, Input, Notice, Stages};
+use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::registry::{self, AnyElection, AnyMutex};
 use protocol::service::NoService;
 use protocol::wire::Key;
 use protocol::{Config, Instant, Node, NodeId};
 
 /// The neighbours on a radio that a node has room for.
-pub const NEIGHBOURS_MAX: usize = 32;
+pub(crate) const NEIGHBOURS_MAX: usize = 32;
 
 /// A node of the protocol.
 pub struct ProtocolNode<const ROOM: usize = NEIGHBOURS_MAX, L: Mutex = NoMutex, U: AppAdapter = NoService>(
@@ -37,8 +37,7 @@ pub type LockNode = ProtocolNode<LOCK_GROUP_MAX, AnyMutex>;
 pub type AppNode = ProtocolNode<APP_GROUP_MAX, NoMutex, SimulatedApp>;
 
 /// A mutex that a scenario can choose.
-pub trait FromScenario: Mutex + Clone {
-    /// Returns the mutex of a scenario.
+pub(crate) trait FromScenario: Mutex + Clone {
     fn from_scenario(scenario: &Scenario) -> Self;
 }
 
@@ -76,12 +75,6 @@ impl<L, U> ProtocolPlan<L, U> {
 }
 
 impl<const ROOM: usize, L: Mutex, U: AppAdapter> ProtocolNode<ROOM, L, U> {
-    /// Returns the counters of dropped frames.
-    #[must_use]
-    pub fn counters(&self) -> &Counters {
-        self.0.counters()
-    }
-
     /// Runs one input, and logs what the service did.
     fn step(&mut self, now: Instant, step: impl FnOnce(&mut Node<AnyElection, L, ROOM, U, Option<Group>>)) {
         self.0.service().observe(now);

@@ -32,12 +32,6 @@ impl ScenarioError {
         let text = reword(error.message());
         Self::at(file, source, error.span().unwrap_or(0..0), text)
     }
-
-    /// Returns the line, from 1; `None` if the file cannot be read.
-    #[must_use]
-    pub fn line(&self) -> Option<usize> {
-        self.line
-    }
 }
 
 impl fmt::Display for ScenarioError {

@@ -13,19 +13,19 @@ pub struct Expect {
     /// Limits on times.
     pub limits: Vec<Limit>,
     /// The least share of its time that every node has a leader.
-    pub availability: Option<f64>,
+    pub(crate) availability: Option<f64>,
     /// How often nodes may come to lead after the first agreement, in one run.
-    pub leader_changes: Option<u64>,
+    pub(crate) leader_changes: Option<u64>,
     /// The least number of locks granted in one run.
-    pub grants: Option<u64>,
+    pub(crate) grants: Option<u64>,
     /// The lock checkers that run; all of them if the scenario names none.
-    pub lock_checkers: Option<Vec<&'static str>>,
+    pub(crate) lock_checkers: Option<Vec<&'static str>>,
     /// The least number of snapshots completed in one run.
-    pub snapshots: Option<u64>,
+    pub(crate) snapshots: Option<u64>,
     /// The least number of terminations that nodes detect in one run, or find undetectable.
     pub terminations: Option<u64>,
     /// The number of nodes and the sum of their tokens, if the application is a bank.
-    pub tokens: Option<(u32, u64)>,
+    pub(crate) tokens: Option<(u32, u64)>,
 }
 
 /// A limit on a time.

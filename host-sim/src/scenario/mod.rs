@@ -13,7 +13,7 @@ mod validate;
 mod values;
 
 pub use error::ScenarioError;
-pub use expect::{Expect, Limit};
+pub(crate) use expect::{Expect, Limit};
 
 use crate::base::Micros;
 use crate::base::algorithm_words::check_words;
@@ -35,7 +35,7 @@ use std::path::Path;
 pub const DETECTIONS: &[&str] = AnyDetection::<APP_GROUP_MAX>::NAMES;
 
 /// How many members a group without locks and applications may have.
-pub const MEMBERS_MAX: usize = SLOTS_MAX;
+pub(crate) const MEMBERS_MAX: usize = SLOTS_MAX;
 
 /// Returns whether the election called `name` works in a group.
 #[must_use]
@@ -59,7 +59,7 @@ fn supports(words: &str, nodes: u32) -> Result<(), String> {
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The name of its file, as it was given.
-    pub file: String,
+    pub(crate) file: String,
     /// The flags that override the file.
     pub overrides: String,
     /// Its name.
@@ -71,7 +71,7 @@ pub struct Scenario {
     /// The seeds to run if the user names none.
     pub seeds: Range<u64>,
     /// How long after the last disturbance the network must agree.
-    pub settle_time: Micros,
+    pub(crate) settle_time: Micros,
     /// The name of the election.
     pub election: String,
     /// The hop limit of reliable messages.

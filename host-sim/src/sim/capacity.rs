@@ -6,15 +6,14 @@ use protocol::base::capacity::Capacity;
 
 /// The capacities of all nodes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CapacityPlan {
-    /// How capacities are assigned.
-    pub rule: CapacityRule,
+pub(crate) struct CapacityPlan {
+    pub(crate) rule: CapacityRule,
     /// The largest relative error of a measured capacity, either way.
-    pub noise: f64,
+    pub(crate) noise: f64,
     /// The time between two measurements of a node.
-    pub period: Micros,
+    pub(crate) period: Micros,
     /// The ids of nodes that may never lead.
-    pub ineligible: Vec<u32>,
+    pub(crate) ineligible: Vec<u32>,
 }
 
 /// How capacities are assigned.
@@ -26,9 +25,9 @@ pub enum CapacityRule {
     Equal(u16),
     /// Rising with the node's id.
     Rising,
-    /// Falling with the node's id.
+    /// Falling with it.
     Falling,
-    /// As listed, by id.
+    /// By id.
     Values(Vec<u16>),
 }
 

@@ -6,51 +6,41 @@ use crate::trace::AppRequest;
 
 /// One step of the plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FaultStep {
+pub(crate) struct FaultStep {
     /// The earliest moment.
-    pub at: Micros,
+    pub(crate) at: Micros,
     /// How much later it may be: each run draws its own moment.
-    pub spread: Micros,
+    pub(crate) spread: Micros,
     /// The number of the draw: the end of a fault is drawn with its beginning.
-    pub draw: u32,
-    /// What is done.
-    pub action: FaultAction,
+    pub(crate) draw: u32,
+    pub(crate) action: FaultAction,
     /// The step's number, by which [`FaultTarget::HitBy`] names it.
-    pub number: u32,
+    pub(crate) number: u32,
 }
 
-/// What a step does.
 #[derive(Clone, Debug, PartialEq)]
-pub enum FaultAction {
+pub(crate) enum FaultAction {
     /// Nodes stop; state that they have not stored is lost.
     Crash(FaultTarget),
-    /// Nodes that are down boot.
+    /// Nodes that are down boot; a blank one has lost its stored records too.
     Restart {
-        /// The nodes.
         target: FaultTarget,
-        /// Whether their stored records are lost too.
         blank: bool,
     },
     /// Nodes neither receive nor send until they resume.
     Pause {
-        /// The nodes.
         target: FaultTarget,
-        /// What their clocks do.
         clock: PauseClock,
     },
-    /// Paused nodes resume.
     Resume(FaultTarget),
     /// Frames do not cross from one side to another.
     Partition(PartitionCut),
-    /// The partition ends.
     Heal,
     /// A link fault begins, or ends.
     Link(LinkFault),
     /// Nodes measure another capacity; `None` makes them unfit to lead.
     Capacity {
-        /// The nodes.
         target: FaultTarget,
-        /// The capacity.
         capacity: Option<u16>,
     },
     /// The application asks a leader to hand over.
@@ -59,17 +49,15 @@ pub enum FaultAction {
     Call(FaultTarget),
     /// The user asks something of the application.
     Request {
-        /// The nodes.
         target: FaultTarget,
-        /// The request.
         request: AppRequest,
     },
 }
 
 /// The nodes that a fault hits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FaultTarget {
-    /// The nodes with these ids.
+pub(crate) enum FaultTarget {
+    /// By id.
     Nodes(Vec<u32>),
     /// The node that most nodes follow.
     Leader,
@@ -79,7 +67,6 @@ pub enum FaultTarget {
     Random,
     /// The nodes that the previous fault hit.
     Last,
-    /// All nodes.
     All,
     /// The nodes that the step of this number hit.
     HitBy(u32),
@@ -87,7 +74,7 @@ pub enum FaultTarget {
 
 /// What the clock of a paused node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PauseClock {
+pub(crate) enum PauseClock {
     /// It goes on: the node sleeps.
     Runs,
     /// It stands still: the node is halted by a debugger.
@@ -96,12 +83,10 @@ pub enum PauseClock {
 
 /// How a partition divides the nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PartitionCut {
+pub(crate) enum PartitionCut {
     /// Into these sets of ids, and one more of all other nodes.
     Listed(Vec<Vec<u32>>),
-    /// Into a left and a right half.
     LeftRight,
-    /// Into an upper and a lower half.
     TopBottom,
     /// Into two sides, drawn for each node.
     Random,

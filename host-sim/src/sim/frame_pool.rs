@@ -1,4 +1,4 @@
-//! The frames in flight: one pool for all of them, so that sending allocates nothing.
+//! The frames in flight: one pool for all of them, so that sending a frame allocates nothing.
 
 use crate::base::Micros;
 
@@ -30,7 +30,6 @@ pub(crate) struct Frame {
     bytes: [u8; FRAME_CAPACITY],
     len: u16,
     references: u16,
-    next: u32,
     /// The slot of the node that sent it.
     pub(crate) sender: u32,
     /// The moment the node submitted it.
@@ -43,8 +42,6 @@ impl Frame {
         &self.bytes[..usize::from(self.len)]
     }
 }
-
-const NONE: u32 = u32::MAX;
 
 /// All frames in flight, reference-counted.
 #[derive(Default)]
@@ -63,18 +60,13 @@ impl FramePool {
             let index = self.slots.len() as u32;
             assert!(index < FrameRef::LIMIT, "a run cannot have more than {} frames in flight", FrameRef::LIMIT);
             let bytes = [0; FRAME_CAPACITY];
-            self.slots.push(Frame { bytes, len: 0, references: 0, next: NONE, sender, sent_at, kind });
+            self.slots.push(Frame { bytes, len: 0, references: 0, sender, sent_at, kind });
             index
         });
         let frame = &mut self.slots[index as usize];
         let len = bytes.len().min(FRAME_CAPACITY);
         frame.bytes[..len].copy_from_slice(&bytes[..len]);
-        frame.len = len as u16;
-        frame.references = 1;
-        frame.next = NONE;
-        frame.sender = sender;
-        frame.sent_at = sent_at;
-        frame.kind = kind;
+        (frame.len, frame.references, frame.sender, frame.sent_at, frame.kind) = (len as u16, 1, sender, sent_at, kind);
         FrameRef(index)
     }
     pub(crate) fn get(&self, frame: FrameRef) -> &Frame {
@@ -101,47 +93,6 @@ impl FramePool {
     }
 }
 
-/// The FIFO transmit queue of one node; the frames themselves are the list.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FrameQueue {
-    first: u32,
-    last: u32,
-    len: u16,
-}
-
-impl Default for FrameQueue {
-    fn default() -> Self {
-        Self { first: NONE, last: NONE, len: 0 }
-    }
-}
-
-impl FrameQueue {
-    pub(crate) fn len(&self) -> usize {
-        usize::from(self.len)
-    }
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-    pub(crate) fn first(&self) -> Option<FrameRef> {
-        (!self.is_empty()).then_some(FrameRef(self.first))
-    }
-    pub(crate) fn push(&mut self, frames: &mut FramePool, frame: FrameRef) {
-        if self.is_empty() {
-            self.first = frame.0;
-        } else {
-            frames.slots[self.last as usize].next = frame.0;
-        }
-        self.last = frame.0;
-        self.len += 1;
-    }
-    pub(crate) fn pop(&mut self, frames: &mut FramePool) -> Option<FrameRef> {
-        let frame = self.first()?;
-        self.first = frames.slots[frame.0 as usize].next;
-        self.len -= 1;
-        Some(frame)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,19 +108,6 @@ mod tests {
         frames.release(first);
         assert_eq!(frames.in_flight(), 0);
         assert_eq!(frames.insert(&[], 0, 0, "hello"), first);
-    }
-
-    #[test]
-    fn a_transmit_queue_is_first_in_first_out() {
-        let mut frames = FramePool::default();
-        let mut queue = FrameQueue::default();
-        let [a, b, c] = [1, 2, 3].map(|byte| frames.insert(&[byte], 0, 0, "hello"));
-        queue.push(&mut frames, a);
-        queue.push(&mut frames, b);
-        assert_eq!(queue.pop(&mut frames), Some(a));
-        queue.push(&mut frames, c);
-        assert_eq!((queue.first(), queue.len()), (Some(b), 2));
-        assert_eq!([(); 3].map(|()| queue.pop(&mut frames)), [Some(b), Some(c), None]);
     }
 
     #[test]

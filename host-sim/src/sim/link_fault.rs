@@ -11,20 +11,17 @@ const DUPLICATE_DELAY_MAX: Micros = 20_000;
 /// The delivery of a frame to one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// The frame is lost.
     Lost,
-    /// The frame arrives.
+    /// The delay is on top of the medium's own; a duplicate has one of its own.
     Received {
-        /// The delay on top of the medium's own.
         delay: Micros,
-        /// The delay of a second copy, if there is one.
         duplicate: Option<Micros>,
     },
 }
 
 /// A link fault of a fault plan, or the end of one.
 #[derive(Clone, Debug, PartialEq)]
-pub enum LinkFault {
+pub(crate) enum LinkFault {
     /// Frames are lost with this probability; `None` for the medium's own.
     Loss(Option<Probability>),
     /// Receivers lose all frames in bad times: mean lengths of good and bad times; `None` to end it.
@@ -37,21 +34,14 @@ pub enum LinkFault {
     Delay(Micros, Micros),
     /// Frames arrive corrupted with this probability.
     Corrupt(Probability),
-    /// Frames of `from` do not reach `to`.
-    OneWay {
-        /// The ids of the senders.
-        from: Vec<u32>,
-        /// The ids of the receivers.
-        to: Vec<u32>,
-    },
+    /// Frames of the nodes `from` do not reach the nodes `to`.
+    OneWay { from: Vec<u32>, to: Vec<u32> },
     /// One-way links work in both directions again.
     BothWays,
 }
 
 impl LinkFault {
-    /// Returns the name of the fault.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Loss(_) => "loss",
             Self::Burst(_) => "burst",
@@ -64,9 +54,7 @@ impl LinkFault {
         }
     }
 
-    /// Returns what ends the fault.
-    #[must_use]
-    pub fn end(&self) -> Self {
+    pub(crate) fn end(&self) -> Self {
         match self {
             Self::Loss(_) => Self::Loss(None),
             Self::Burst(_) => Self::Burst(None),

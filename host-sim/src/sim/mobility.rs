@@ -7,21 +7,19 @@ use crate::base::Micros;
 use crate::base::rng::{Rng, Stream};
 use crate::sim::topology::{Area, Point};
 
-/// How nodes move.
+/// How nodes move; speeds are in metres a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MobilityPlan {
-    /// The lowest speed, in metres a second.
-    pub speed_min: f64,
-    /// The highest speed, in metres a second.
-    pub speed_max: f64,
+pub(crate) struct MobilityPlan {
+    pub(crate) speed_min: f64,
+    pub(crate) speed_max: f64,
     /// The longest rest at a waypoint.
-    pub pause: Micros,
+    pub(crate) pause: Micros,
     /// The time between two changes of positions.
-    pub tick: Micros,
+    pub(crate) tick: Micros,
     /// The area of waypoints; `None` for the rectangle around the first positions.
-    pub area: Option<Area>,
+    pub(crate) area: Option<Area>,
     /// The moment at which all movement ends.
-    pub until: Micros,
+    pub(crate) until: Micros,
 }
 
 /// The way of one node to its next waypoint.
@@ -35,7 +33,7 @@ struct Leg {
 /// The movement of all nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct RandomWaypoint {
-    plan: MobilityPlan,
+    pub(crate) plan: MobilityPlan,
     area: Area,
     legs: Vec<Leg>,
     rng: Rng,
@@ -48,9 +46,6 @@ impl RandomWaypoint {
         let mut movement = Self { plan, area, legs: Vec::new(), rng: Rng::new(seed, Stream::Mobility) };
         movement.legs = points.iter().map(|_| movement.next_leg(0)).collect();
         movement
-    }
-    pub(crate) fn plan(&self) -> &MobilityPlan {
-        &self.plan
     }
 
     /// Moves all nodes by one tick that ends at `now`.

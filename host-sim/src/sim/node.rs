@@ -21,7 +21,7 @@ pub struct Boot {
     /// Whether it may ever lead.
     pub may_lead: bool,
     /// The time of its local clock.
-    pub now: Instant,
+    pub(crate) now: Instant,
 }
 
 /// An event that a node reports to its host.

@@ -7,9 +7,10 @@ mod hash;
 mod lock_event;
 pub mod narrator;
 
-pub use app_event::{AppEvent, AppRequest};
+pub use app_event::AppEvent;
+pub(crate) use app_event::AppRequest;
 pub(crate) use hash::TraceHash;
-pub use lock_event::LockEvent;
+pub(crate) use lock_event::LockEvent;
 
 use crate::base::Micros;
 use protocol::base::term::Term;

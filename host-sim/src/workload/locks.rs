@@ -13,26 +13,21 @@ pub const LOCK_GROUP_MAX: usize = 16;
 /// The locks of a run, and the behaviour of their contenders. Ranges are the shortest and the longest time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockPlan {
-    /// The name of the algorithm.
-    pub mutex: String,
-    /// The names of the locks.
-    pub names: Vec<String>,
+    pub(crate) mutex: String,
+    pub(crate) names: Vec<String>,
     /// The ids of the nodes that contend for them.
-    pub contenders: Vec<u32>,
+    pub(crate) contenders: Vec<u32>,
     /// The time from a release to the next request.
-    pub think: (Micros, Micros),
-    /// The time a lock is held.
-    pub hold: (Micros, Micros),
-    /// The lease that is requested.
-    pub lease: (Micros, Micros),
+    pub(crate) think: (Micros, Micros),
+    pub(crate) hold: (Micros, Micros),
+    pub(crate) lease: (Micros, Micros),
     /// The delay of a write to the resource.
-    pub write: (Micros, Micros),
+    pub(crate) write: (Micros, Micros),
     /// How often a request prefers a refusal to waiting.
-    pub try_only: Probability,
-    /// How often a request is cancelled.
-    pub cancel: Probability,
+    pub(crate) try_only: Probability,
+    pub(crate) cancel: Probability,
     /// How often a holder renews its lease instead of writing.
-    pub renew: Probability,
+    pub(crate) renew: Probability,
     /// Whether the resources check fences.
     pub fencing: bool,
 }

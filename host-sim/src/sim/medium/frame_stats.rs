@@ -7,10 +7,9 @@ use crate::base::Micros;
 pub struct KindStats {
     /// How many were sent.
     pub frames: u64,
-    /// Their bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The sum of their times from submission to the end of transmission.
-    pub micros: Micros,
+    pub(crate) micros: Micros,
 }
 
 /// Counts of the frames of a run.
@@ -18,15 +17,15 @@ pub struct KindStats {
 pub struct FrameStats {
     kinds: Vec<(&'static str, KindStats)>,
     /// Frames received, once per receiver.
-    pub received: u64,
+    pub(crate) received: u64,
     /// Frames that collided, once per receiver.
-    pub collided: u64,
+    pub(crate) collided: u64,
     /// Frames lost by distance or a link fault, once per receiver.
-    pub lost: u64,
+    pub(crate) lost: u64,
     /// Frames dropped because the transmit queue was full.
-    pub queue_full: u64,
+    pub(crate) queue_full: u64,
     /// Frames dropped because the channel was busy each time.
-    pub medium_busy: u64,
+    pub(crate) medium_busy: u64,
 }
 
 impl FrameStats {

@@ -1,28 +1,31 @@
 //! The medium: a radio channel or a local network.
 
 mod frame_stats;
-mod lan;
 mod radio;
 
-pub use frame_stats::{FrameStats, KindStats};
-pub(crate) use lan::Lan;
-pub use lan::LanPlan;
-pub use radio::RadioPlan;
-pub(crate) use radio::{Dropped, Radio};
+pub(crate) use frame_stats::{FrameStats, KindStats};
+pub(crate) use radio::{Dropped, Radio, RadioPlan};
 
 use crate::base::Micros;
-use crate::base::rng::Rng;
+use crate::base::rng::{Probability, Rng};
 use crate::sim::event_queue::EventQueue;
 use crate::sim::frame_pool::FramePool;
 use crate::sim::link_fault::LinkFaults;
 use crate::sim::topology::{Links, Reach};
 
-/// The parameters of the medium.
+/// The parameters of a local network: one broadcast domain; frames take no air time, do not collide, and reach each
+/// receiver with its own delay. Duplicates and reordering of datagrams are link faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MediumPlan {
-    /// A radio channel.
+pub(crate) struct LanPlan {
+    pub(crate) delay_min: Micros,
+    pub(crate) delay_max: Micros,
+    /// The probability that a frame does not reach one receiver.
+    pub(crate) loss: Probability,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum MediumPlan {
     Radio(RadioPlan),
-    /// A local network.
     Lan(LanPlan),
 }
 
@@ -49,5 +52,5 @@ pub(crate) struct Medium {
 
 pub(crate) enum Channel {
     Radio(Radio),
-    Lan(Lan),
+    Lan(LanPlan),
 }

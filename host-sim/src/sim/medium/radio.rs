@@ -12,9 +12,10 @@ use super::Medium;
 use crate::base::Micros;
 use crate::base::rng::Probability;
 use crate::sim::event_queue::Kind;
-use crate::sim::frame_pool::{FrameQueue, FrameRef};
+use crate::sim::frame_pool::FrameRef;
 use crate::sim::topology::Reach;
 use crate::trace::SendFailure;
+use std::collections::VecDeque;
 
 /// Bytes on the air besides the frame: preamble, delimiter and length (6), MAC header and checksum (11).
 const OVERHEAD_BYTES: u64 = 17;
@@ -36,23 +37,19 @@ const BUSY_MAX: u8 = 4;
 /// No transmission, or one that collided.
 const NOTHING: u32 = 0;
 
-/// The parameters of a radio channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RadioPlan {
-    /// The range of frames.
-    pub reach: Reach,
-    /// Bits in a second.
-    pub bit_rate: u32,
+pub(crate) struct RadioPlan {
+    pub(crate) reach: Reach,
+    pub(crate) bit_rate: u32,
     /// Whether transmitters sense the channel and back off (CSMA/CA).
-    pub csma: bool,
-    /// Whether overlapping frames collide.
-    pub collisions: bool,
+    pub(crate) csma: bool,
+    pub(crate) collisions: bool,
     /// The probability that one receiver loses a frame, whatever the distance.
-    pub loss: Probability,
+    pub(crate) loss: Probability,
     /// The probability that a link works in one direction only.
-    pub one_way: Probability,
+    pub(crate) one_way: Probability,
     /// The capacity of a transmit queue; further frames are dropped.
-    pub queue: u16,
+    pub(crate) queue: u16,
 }
 
 /// The state of one node's receiver.
@@ -65,9 +62,9 @@ struct Receiver {
 }
 
 /// The state of one node's transmitter.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Transmitter {
-    queue: FrameQueue,
+    queue: VecDeque<FrameRef>,
     /// The number of the event it waits for; an event with another number is stale.
     pending: u32,
     /// The earliest moment to begin with the next frame.
@@ -120,12 +117,10 @@ impl Radio {
     pub(crate) fn submit(&mut self, medium: &mut Medium, slot: u32, frame: FrameRef) -> Result<(), Dropped> {
         let transmitter = &mut self.transmitters[slot as usize];
         if transmitter.queue.len() >= usize::from(self.plan.queue) {
-            let kind = medium.frames.get(frame).kind;
-            medium.frames.release(frame);
             medium.stats.queue_full += 1;
-            return Err(Dropped { kind, reason: SendFailure::QueueFull });
+            return Err(drop_frame(medium, frame, SendFailure::QueueFull));
         }
-        transmitter.queue.push(&mut medium.frames, frame);
+        transmitter.queue.push_back(frame);
         if !transmitter.active {
             self.start_next(medium, slot);
         }
@@ -157,19 +152,15 @@ impl Radio {
             return Ok(());
         }
         medium.stats.medium_busy += 1;
-        let dropped = transmitter.queue.pop(&mut medium.frames);
+        let dropped = transmitter.queue.pop_front();
         self.start_next(medium, slot);
-        dropped.map_or(Ok(()), |frame| {
-            let kind = medium.frames.get(frame).kind;
-            medium.frames.release(frame);
-            Err(Dropped { kind, reason: SendFailure::MediumBusy })
-        })
+        dropped.map_or(Ok(()), |frame| Err(drop_frame(medium, frame, SendFailure::MediumBusy)))
     }
 
     /// Begins the transmission of event `number`; returns its frame.
     pub(crate) fn start(&mut self, medium: &mut Medium, slot: u32, number: u32) -> Option<FrameRef> {
         let transmitter = &self.transmitters[slot as usize];
-        let frame = transmitter.queue.first().filter(|_| transmitter.pending == number)?;
+        let frame = transmitter.queue.front().copied().filter(|_| transmitter.pending == number)?;
         let end = medium.now + self.airtime(medium.frames.get(frame).bytes().len());
         medium.queue.push(end, Kind::TransmitEnd, slot, number);
         if self.plan.csma || self.plan.collisions {
@@ -185,7 +176,7 @@ impl Radio {
             return None;
         }
         transmitter.free_at = medium.now + SPACING;
-        let frame = transmitter.queue.pop(&mut medium.frames);
+        let frame = transmitter.queue.pop_front();
         self.start_next(medium, slot);
         frame
     }
@@ -198,9 +189,7 @@ impl Radio {
     /// Stops a node's radio: its queue is emptied, and its transmission breaks off.
     pub(crate) fn stop(&mut self, medium: &mut Medium, slot: u32) {
         let transmitter = &mut self.transmitters[slot as usize];
-        while let Some(frame) = transmitter.queue.pop(&mut medium.frames) {
-            medium.frames.release(frame);
-        }
+        transmitter.queue.drain(..).for_each(|frame| medium.frames.release(frame));
         *transmitter = Transmitter { free_at: transmitter.free_at, ..Transmitter::default() };
     }
 
@@ -252,6 +241,12 @@ impl Radio {
         self.transmitters[slot as usize].pending = self.last_event;
         medium.queue.push(at, kind, slot, self.last_event);
     }
+}
+
+fn drop_frame(medium: &mut Medium, frame: FrameRef, reason: SendFailure) -> Dropped {
+    let kind = medium.frames.get(frame).kind;
+    medium.frames.release(frame);
+    Dropped { kind, reason }
 }
 
 #[cfg(test)]

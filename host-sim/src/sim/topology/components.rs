@@ -7,7 +7,7 @@ pub const NO_COMPONENT: u32 = u32::MAX;
 
 /// The connected components of a network, by bidirectional links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Components {
+pub struct Components {
     of: Vec<u32>,
     sizes: Vec<u32>,
 }
@@ -48,18 +48,25 @@ impl Components {
         Self { of, sizes }
     }
 
+    /// Returns the same components, with nodes renumbered: `old[new]`.
+    pub(crate) fn renumbered(mut self, old: &[u32]) -> Self {
+        self.of = old.iter().map(|&node| self.of(node)).collect();
+        self
+    }
+
     /// Returns the component of a node; [`NO_COMPONENT`] if it is down.
     pub(crate) fn of(&self, node: u32) -> u32 {
         self.of[node as usize]
     }
-    pub(crate) fn count(&self) -> usize {
+
+    /// Returns how many components there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.sizes.len()
     }
-    pub(crate) fn size(&self, component: u32) -> u32 {
-        self.sizes[component as usize]
-    }
+
     pub(crate) fn largest(&self) -> Option<u32> {
-        (0..self.sizes.len() as u32).max_by_key(|&component| (self.size(component), u32::MAX - component))
+        (0..).zip(&self.sizes).max_by_key(|&(component, size)| (size, u32::MAX - component)).map(|(largest, _)| largest)
     }
 }
 
@@ -90,13 +97,10 @@ pub(crate) fn hops_from(links: &Links, start: u32, usable: impl Fn(u32, u32) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::rng::Probability;
     use crate::sim::topology::OneWay;
 
-    const BOTH_WAYS: OneWay = OneWay { probability: Probability::NEVER, seed: 0 };
-
     fn line(nodes: u32) -> Links {
-        Links::by_rule(nodes, &BOTH_WAYS, |node| {
+        Links::by_rule(nodes, &OneWay::NONE, |node| {
             [node.checked_sub(1), (node + 1 < nodes).then_some(node + 1)].into_iter().flatten()
         })
     }
@@ -105,7 +109,7 @@ mod tests {
     fn a_node_that_is_down_splits_a_line() {
         let components = Components::find(&line(5), 255, |node| node != 2, |_, _| true);
         assert_eq!((0..5).map(|node| components.of(node)).collect::<Vec<_>>(), [0, 0, NO_COMPONENT, 1, 1]);
-        assert_eq!((components.count(), components.size(0), components.largest()), (2, 2, Some(0)));
+        assert_eq!((components.count(), components.sizes.as_slice(), components.largest()), (2, &[2, 2][..], Some(0)));
     }
 
     #[test]

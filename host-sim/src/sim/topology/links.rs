@@ -12,32 +12,25 @@ impl Link {
     /// The quality of a link on which every frame arrives.
     pub const QUALITY_MAX: u8 = u8::MAX;
 
-    /// Creates a link to `receiver`.
-    #[must_use]
-    pub fn new(receiver: u32, quality: u8) -> Self {
+    pub(crate) fn new(receiver: u32, quality: u8) -> Self {
         Self((receiver << 8) | u32::from(quality))
     }
 
-    /// Returns the slot of the receiver.
-    #[must_use]
-    pub fn receiver(self) -> u32 {
+    pub(crate) fn receiver(self) -> u32 {
         self.0 >> 8
     }
 
     /// Returns the share of frames that arrive, in 255ths.
-    #[must_use]
-    pub fn quality(self) -> u8 {
+    pub(crate) fn quality(self) -> u8 {
         (self.0 & 0xFF) as u8
     }
 }
 
-/// The radio range: every frame arrives up to `range`, then fewer and fewer up to `range_max`.
+/// The radio range, in metres: every frame arrives up to `range`, then fewer and fewer up to `range_max`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reach {
-    /// The distance up to which every frame arrives, in metres.
-    pub range: f64,
-    /// The distance from which no frame arrives, in metres.
-    pub range_max: f64,
+pub(crate) struct Reach {
+    pub(crate) range: f64,
+    pub(crate) range_max: f64,
 }
 
 impl Reach {
@@ -56,11 +49,13 @@ impl Reach {
 pub(crate) struct OneWay {
     /// The probability that a pair has a dead direction.
     pub(crate) probability: Probability,
-    /// The seed of the draws.
     pub(crate) seed: u64,
 }
 
 impl OneWay {
+    /// Every link works in both directions.
+    pub(crate) const NONE: Self = Self { probability: Probability::NEVER, seed: 0 };
+
     /// Returns whether the direction from `from` to `to` is dead.
     fn is_dead(&self, from: u32, to: u32) -> bool {
         if self.probability == Probability::NEVER {
@@ -222,7 +217,6 @@ mod tests {
     use crate::base::rng::{Rng, Stream};
 
     const REACH: Reach = Reach { range: 15.0, range_max: 19.0 };
-    const BOTH_WAYS: OneWay = OneWay { probability: Probability::NEVER, seed: 0 };
 
     fn scattered(count: usize, side: f64) -> Vec<Point> {
         let mut rng = Rng::new(1, Stream::Placement);
@@ -233,7 +227,7 @@ mod tests {
     fn the_cells_find_exactly_the_links_a_full_search_finds() {
         for side in [1.0, 60.0, 400.0, 1e7] {
             let points = scattered(200, side);
-            let links = Links::by_distance(&points, REACH, &BOTH_WAYS);
+            let links = Links::by_distance(&points, REACH, &OneWay::NONE);
             for (a, &from) in (0_u32..).zip(&points) {
                 let mut found: Vec<Link> = links.of(a).to_vec();
                 found.sort_unstable();
@@ -258,13 +252,12 @@ mod tests {
     fn a_one_way_link_loses_one_direction_and_keeps_it_over_a_rebuild() {
         let points = scattered(100, 60.0);
         let one_way = OneWay { probability: Probability::new(0.3), seed: 5 };
-        let both = Links::by_distance(&points, REACH, &BOTH_WAYS);
+        let both = Links::by_distance(&points, REACH, &OneWay::NONE);
         let mut links = Links::by_distance(&points, REACH, &one_way);
         let before = links.flat.clone();
         links.rebuild(&points, REACH, &one_way);
         assert_eq!(links.flat, before);
-        let pairs = both.len() / 2;
-        let dead = both.len() - links.len();
+        let (pairs, dead) = (both.len() / 2, both.len() - links.len());
         assert!(dead * 10 > pairs * 2 && dead * 10 < pairs * 4, "{dead} of {pairs}");
         for a in 0..100 {
             for link in both.of(a) {
@@ -276,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_rule_makes_the_links_it_lists() {
-        let ring = Links::by_rule(4, &BOTH_WAYS, |node| [(node + 1) % 4, (node + 3) % 4]);
+        let ring = Links::by_rule(4, &OneWay::NONE, |node| [(node + 1) % 4, (node + 3) % 4]);
         assert_eq!(ring.of(0), [Link::new(1, 255), Link::new(3, 255)]);
         assert_eq!((ring.nodes(), ring.len()), (4, 8));
     }

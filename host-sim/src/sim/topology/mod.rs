@@ -9,21 +9,18 @@ mod hilbert;
 mod links;
 mod shape;
 
-pub use components::NO_COMPONENT;
-pub(crate) use components::{Components, hops_from};
+pub(crate) use components::hops_from;
+pub use components::{Components, NO_COMPONENT};
 pub(crate) use hilbert::hilbert_order;
-pub use links::{Link, Reach};
-pub(crate) use links::{Links, OneWay};
-pub use shape::Shape;
-pub(crate) use shape::positions;
+pub use links::Link;
+pub(crate) use links::{Links, OneWay, Reach};
+pub(crate) use shape::{Shape, positions};
 
-/// A position in metres.
+/// A position in metres, rightwards and downwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Rightwards.
-    pub x: f64,
-    /// Downwards.
-    pub y: f64,
+    pub(crate) x: f64,
+    pub(crate) y: f64,
 }
 
 impl Point {
@@ -41,11 +38,9 @@ impl Point {
 
 /// A rectangle in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Area {
-    /// The corner with the lowest coordinates.
-    pub low: Point,
-    /// The corner with the highest coordinates.
-    pub high: Point,
+pub(crate) struct Area {
+    pub(crate) low: Point,
+    pub(crate) high: Point,
 }
 
 impl Area {
@@ -58,15 +53,11 @@ impl Area {
         })
     }
 
-    /// Returns the width.
-    #[must_use]
-    pub fn width(&self) -> f64 {
+    pub(crate) fn width(&self) -> f64 {
         self.high.x - self.low.x
     }
 
-    /// Returns the height.
-    #[must_use]
-    pub fn height(&self) -> f64 {
+    pub(crate) fn height(&self) -> f64 {
         self.high.y - self.low.y
     }
 }

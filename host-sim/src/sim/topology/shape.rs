@@ -1,41 +1,34 @@
 //! The shapes of networks.
 
 use super::{Components, Link, Links, OneWay, Point, Reach};
-use crate::base::rng::{Probability, Rng, Stream};
+use crate::base::rng::{Rng, Stream};
 
 /// How often the disconnected nodes of a network that must be connected are placed again.
 const REDRAWS_MAX: u32 = 1_000;
 
-/// The shape of a network.
+/// The shape of a network. A spacing is the distance between neighbours, in metres.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
-    /// A line.
+pub(crate) enum Shape {
     Line {
-        /// The distance between neighbours, in metres.
         spacing: f64,
     },
     /// A circle; each node receives from its two neighbours only, whatever the range.
     Ring {
-        /// The distance between neighbours, in metres.
         spacing: f64,
     },
-    /// A grid, row by row.
+    /// Row by row.
     Grid {
-        /// The distance between neighbours, in metres.
         spacing: f64,
-        /// The number of nodes in a row.
         columns: u32,
     },
-    /// Random positions in a square.
+    /// Random positions in a square. Its size follows from the mean number of nodes in range of a node away from the
+    /// edge; a connected network is placed again until links without loss connect it.
     Geometric {
-        /// The mean number of nodes in range of a node away from the edge: it sets the size of the square.
         degree: f64,
-        /// Whether nodes are placed again until links without loss connect them all.
         connected: bool,
     },
     /// A link between any two nodes, whatever the range.
     Complete,
-    /// The listed positions.
     Positions(Vec<Point>),
 }
 
@@ -74,11 +67,10 @@ fn scatter(nodes: u32, side: f64, reach: Reach, connected: bool, rng: &mut Rng) 
     if !connected {
         return points;
     }
-    let sure = Reach { range: reach.range, range_max: reach.range };
-    let one_way = OneWay { probability: Probability::NEVER, seed: 0 };
+    let sure = Reach { range_max: reach.range, ..reach };
     let mut links = Links::default();
     for _ in 0..REDRAWS_MAX {
-        links.rebuild(&points, sure, &one_way);
+        links.rebuild(&points, sure, &OneWay::NONE);
         let components = Components::find(&links, Link::QUALITY_MAX, |_| true, |_, _| true);
         if components.count() <= 1 {
             break;
@@ -98,10 +90,9 @@ mod tests {
     use super::*;
 
     const REACH: Reach = Reach { range: 15.0, range_max: 19.0 };
-    const BOTH_WAYS: OneWay = OneWay { probability: Probability::NEVER, seed: 0 };
 
     fn degrees(shape: &Shape, nodes: u32) -> Vec<usize> {
-        let links = Links::by_distance(&positions(shape, nodes, REACH, 1), REACH, &BOTH_WAYS);
+        let links = Links::by_distance(&positions(shape, nodes, REACH, 1), REACH, &OneWay::NONE);
         (0..nodes).map(|node| links.of(node).len()).collect()
     }
 
@@ -117,8 +108,7 @@ mod tests {
     fn a_geometric_network_has_about_its_degree() {
         let points = positions(&Shape::Geometric { degree: 8.0, connected: false }, 5_000, REACH, 1);
         let sure = Reach { range: 15.0, range_max: 15.0 };
-        let links = Links::by_distance(&points, sure, &BOTH_WAYS);
-        let mean = links.len() as f64 / 5_000.0;
+        let mean = Links::by_distance(&points, sure, &OneWay::NONE).len() as f64 / 5_000.0;
         assert!((7.3..8.3).contains(&mean), "{mean}");
     }
 
@@ -126,7 +116,7 @@ mod tests {
     fn a_network_that_must_be_connected_is() {
         for seed in 0..20 {
             let points = positions(&Shape::Geometric { degree: 7.0, connected: true }, 300, REACH, seed);
-            let links = Links::by_distance(&points, REACH, &BOTH_WAYS);
+            let links = Links::by_distance(&points, REACH, &OneWay::NONE);
             assert_eq!(Components::find(&links, Link::QUALITY_MAX, |_| true, |_, _| true).count(), 1);
         }
     }

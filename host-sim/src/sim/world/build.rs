@@ -9,7 +9,7 @@ use crate::sim::event_queue::{EventQueue, Kind};
 use crate::sim::fault_plan::FaultStep;
 use crate::sim::frame_pool::{FRAME_CAPACITY, FramePool};
 use crate::sim::link_fault::LinkFaults;
-use crate::sim::medium::{Channel, FrameStats, Lan, Medium, MediumPlan, Radio};
+use crate::sim::medium::{Channel, FrameStats, Medium, MediumPlan, Radio};
 use crate::sim::mobility::RandomWaypoint;
 use crate::sim::node::SimNode;
 use crate::sim::topology::{Links, OneWay, Point, Shape, hilbert_order, positions};
@@ -20,8 +20,7 @@ use protocol::base::records::Records;
 
 impl<M: SimNode> World<M> {
     /// Creates a world before its first event, whose nodes share the settings `node_plan`.
-    #[must_use]
-    pub fn new(plan: &WorldPlan, node_plan: M::Plan, seed: u64) -> Self {
+    pub(crate) fn new(plan: &WorldPlan, node_plan: M::Plan, seed: u64) -> Self {
         let nodes = plan.nodes;
         let by_id = positions(&plan.shape, nodes, plan.medium.reach(), seed);
         let ids = hilbert_order(&by_id);
@@ -36,7 +35,7 @@ impl<M: SimNode> World<M> {
                 let channel = if M::BACKS_OFF { channel.with_node_backoff() } else { channel };
                 (Channel::Radio(channel), radio.loss, radio.one_way)
             }
-            MediumPlan::Lan(lan) => (Channel::Lan(Lan::new(lan)), lan.loss, Probability::NEVER),
+            MediumPlan::Lan(lan) => (Channel::Lan(lan), lan.loss, Probability::NEVER),
         };
         let one_way = OneWay { probability: one_way, seed: derive_seed(seed, Stream::OneWay, 0) };
         let mut world = Self {
@@ -72,7 +71,6 @@ impl<M: SimNode> World<M> {
             boots_pending: nodes,
             topology_version: 0,
             disturbed_at: 0,
-            event_count: 0,
             buffer: [0; FRAME_CAPACITY],
         };
         world.schedule_all();

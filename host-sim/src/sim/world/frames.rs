@@ -38,7 +38,7 @@ impl<M: SimNode> World<M> {
         if !self.medium.faults.connects(slot, link.receiver()) {
             return;
         }
-        let lan_delay = lan.delay(&mut self.medium);
+        let lan_delay = self.medium.rng.between(lan.delay_min, lan.delay_max);
         match self.draw_delivery(link) {
             Delivery::Lost => self.lose(slot, link.receiver(), LossReason::Lost, observer),
             Delivery::Received { delay, duplicate } => self.delay_arrivals(link, frame, lan_delay, delay, duplicate),
@@ -125,16 +125,14 @@ impl<M: SimNode> World<M> {
     }
 
     pub(super) fn start_receiver(&mut self, slot: u32) {
-        match &mut self.channel {
-            Channel::Radio(radio) => radio.listen(slot),
-            Channel::Lan(_) => {} // a frame arrives in one moment
+        if let Channel::Radio(radio) = &mut self.channel {
+            radio.listen(slot);
         }
     }
 
     pub(super) fn stop_radio(&mut self, slot: u32) {
-        match &mut self.channel {
-            Channel::Radio(radio) => radio.stop(&mut self.medium, slot),
-            Channel::Lan(_) => {} // sent frames are on their way
+        if let Channel::Radio(radio) = &mut self.channel {
+            radio.stop(&mut self.medium, slot); // on a local network, frames are on their way
         }
     }
 

@@ -5,7 +5,6 @@ use super::node_state::PowerState;
 use crate::sim::event_queue::Kind;
 use crate::sim::fault_plan::{FaultAction, FaultTarget, PartitionCut, PauseClock};
 use crate::sim::node::SimNode;
-use crate::sim::topology::Point;
 use crate::trace::{EventKind, Observer};
 use protocol::election::Command;
 
@@ -17,15 +16,8 @@ impl<M: SimNode> World<M> {
     }
 
     /// Injects a fault that is not in the plan.
-    pub fn inject(&mut self, action: FaultAction, observer: &mut impl Observer) {
+    pub(crate) fn inject(&mut self, action: FaultAction, observer: &mut impl Observer) {
         self.run_action(action, u32::MAX, observer);
-    }
-
-    /// Moves a node.
-    pub fn move_node(&mut self, id: u32, point: Point, observer: &mut impl Observer) {
-        let slot = self.slot(id) as usize;
-        self.points[slot] = point;
-        self.moved(observer);
     }
 
     fn run_action(&mut self, action: FaultAction, number: u32, observer: &mut impl Observer) {
@@ -118,8 +110,7 @@ impl<M: SimNode> World<M> {
     }
 
     /// Returns the id of the node that most nodes follow; of several the lowest.
-    #[must_use]
-    pub fn leader(&self) -> Option<u32> {
+    pub(crate) fn leader(&self) -> Option<u32> {
         let mut followed: Vec<u32> = self.states.iter().filter_map(|state| Some(state.leader?.0)).collect();
         followed.sort_unstable();
         let runs = followed.chunk_by(|a, b| a == b);
@@ -154,8 +145,7 @@ impl<M: SimNode> World<M> {
     /// Moves all nodes by one tick.
     pub(super) fn move_all(&mut self, observer: &mut impl Observer) {
         let Some(movement) = &mut self.movement else { return };
-        let plan = *movement.plan();
-        let now = self.medium.now;
+        let (plan, now) = (movement.plan, self.medium.now);
         if now > plan.until {
             return;
         }

@@ -85,7 +85,7 @@ impl<M: SimNode> World<M> {
     }
 
     /// Sends a command about a lock of the workload to node `id`.
-    pub fn lock_command(&mut self, id: u32, command: Command, observer: &mut impl Observer) {
+    pub(crate) fn lock_command(&mut self, id: u32, command: Command, observer: &mut impl Observer) {
         self.send_lock_command(self.slot(id), command, observer);
     }
 

@@ -13,8 +13,8 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-pub use node_state::PowerState;
-pub use plan::WorldPlan;
+pub(crate) use node_state::PowerState;
+pub(crate) use plan::WorldPlan;
 
 use crate::base::Micros;
 use crate::base::rng::Rng;
@@ -62,7 +62,6 @@ pub struct World<M: SimNode> {
     boots_pending: u32,
     topology_version: u64,
     disturbed_at: Micros,
-    event_count: u64,
     /// The buffer that nodes write their frames to.
     buffer: [u8; FRAME_CAPACITY],
 }
@@ -70,14 +69,11 @@ pub struct World<M: SimNode> {
 /// A node as an observer sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeView {
-    /// Its position.
-    pub position: Point,
-    /// Whether it runs.
-    pub power: PowerState,
+    pub(crate) position: Point,
+    pub(crate) power: PowerState,
     /// Its capacity; `None` is unfit to lead.
-    pub capacity: Option<u16>,
-    /// Whether it may ever lead.
-    pub may_lead: bool,
+    pub(crate) capacity: Option<u16>,
+    pub(crate) may_lead: bool,
     /// The id and term of the leader it follows.
     pub leader: Option<(u32, Term)>,
 }
@@ -91,7 +87,6 @@ impl<M: SimNode> World<M> {
         }
         let Some(event) = self.medium.queue.pop() else { return false };
         self.medium.now = event.at;
-        self.event_count += 1;
         self.dispatch(event, observer);
         true
     }
@@ -148,15 +143,12 @@ impl<M: SimNode> World<M> {
         self.medium.now
     }
 
-    /// Returns the run's seed.
-    #[must_use]
-    pub fn seed(&self) -> u64 {
+    pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
 
     /// Returns the plan; each fault has the moment that this run drew for it.
-    #[must_use]
-    pub fn plan(&self) -> &WorldPlan {
+    pub(crate) fn plan(&self) -> &WorldPlan {
         &self.plan
     }
 
@@ -165,9 +157,7 @@ impl<M: SimNode> World<M> {
         &self.node_plan
     }
 
-    /// Returns the hash of all events so far.
-    #[must_use]
-    pub fn trace_hash(&self) -> u64 {
+    pub(crate) fn trace_hash(&self) -> u64 {
         self.hash.value()
     }
 
@@ -175,11 +165,6 @@ impl<M: SimNode> World<M> {
     #[must_use]
     pub fn frame_stats(&self) -> &FrameStats {
         &self.medium.stats
-    }
-
-    /// Returns how many events were processed so far.
-    pub(crate) fn event_count(&self) -> u64 {
-        self.event_count
     }
 
     /// Returns how many nodes there are.
@@ -231,12 +216,12 @@ impl<M: SimNode> World<M> {
         links.map(|link| (self.ids[link.receiver() as usize], link.quality()))
     }
 
-    /// Returns the components of the nodes that are up, by links of at least `quality` in both directions.
+    /// Returns the components of the nodes that are up, by id, with links of at least `quality` in both directions.
     #[must_use]
-    pub fn components(&self, quality: u8) -> WorldComponents<'_> {
+    pub fn components(&self, quality: u8) -> Components {
         let up = |slot| self.is_up(slot);
-        let found = Components::find(&self.medium.links, quality, up, |a, b| self.medium.faults.connects(a, b));
-        WorldComponents { found, slots: &self.slots }
+        let open = |a, b| self.medium.faults.connects(a, b);
+        Components::find(&self.medium.links, quality, up, open).renumbered(&self.slots)
     }
 
     /// Returns how many hops the farthest node of its component is from node `id`.
@@ -252,31 +237,5 @@ impl<M: SimNode> World<M> {
 
     fn is_up(&self, slot: u32) -> bool {
         self.power[slot as usize] == PowerState::Up
-    }
-}
-
-/// The components of a world, by node id.
-pub struct WorldComponents<'a> {
-    found: Components,
-    slots: &'a [u32],
-}
-
-impl WorldComponents<'_> {
-    /// Returns the component of a node; [`crate::sim::topology::NO_COMPONENT`] if it is not up.
-    #[must_use]
-    pub fn of(&self, id: u32) -> u32 {
-        self.found.of(self.slots[id as usize])
-    }
-
-    /// Returns how many components there are.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.found.count()
-    }
-
-    /// Returns how many nodes a component has.
-    #[must_use]
-    pub fn size(&self, component: u32) -> u32 {
-        self.found.size(component)
     }
 }

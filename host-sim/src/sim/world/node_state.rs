@@ -11,10 +11,9 @@ pub(super) const NEVER: Micros = Micros::MAX;
 
 /// Whether a node runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PowerState {
+pub(crate) enum PowerState {
     /// The node has not booted, or it crashed.
     Down,
-    /// The node runs.
     Up,
     /// The node neither receives nor sends, and keeps its state.
     Paused,

@@ -19,20 +19,16 @@ pub struct WorldPlan {
     pub duration: Micros,
     /// What a leader needs besides having been elected.
     pub mode: Mode,
-    /// Where the nodes are placed.
-    pub shape: Shape,
-    /// How nodes move, if they do.
-    pub mobility: Option<MobilityPlan>,
-    /// What carries frames.
-    pub medium: MediumPlan,
-    /// The nodes' capacities.
-    pub capacity: CapacityPlan,
+    pub(crate) shape: Shape,
+    pub(crate) mobility: Option<MobilityPlan>,
+    pub(crate) medium: MediumPlan,
+    pub(crate) capacity: CapacityPlan,
     /// The largest clock drift, in parts per million, either way.
-    pub drift_ppm: u32,
+    pub(crate) drift_ppm: u32,
     /// All nodes boot within this time from the start.
-    pub boot_spread: Micros,
+    pub(crate) boot_spread: Micros,
     /// The fault plan, in the order of time.
-    pub faults: Vec<FaultStep>,
+    pub(crate) faults: Vec<FaultStep>,
     /// The lock workload, if there is one.
     pub locks: Option<LockPlan>,
     /// The application, if there is one.
@@ -42,12 +38,6 @@ pub struct WorldPlan {
 impl WorldPlan {
     /// Returns whether links follow from distances; in a ring and in a complete network they do not.
     pub(super) fn links_follow_distance(&self) -> bool {
-        match (&self.medium, &self.shape) {
-            (MediumPlan::Lan(_), _) | (_, Shape::Ring { .. } | Shape::Complete) => false,
-            (
-                MediumPlan::Radio(_),
-                Shape::Line { .. } | Shape::Grid { .. } | Shape::Geometric { .. } | Shape::Positions(_),
-            ) => true,
-        }
+        matches!(self.medium, MediumPlan::Radio(_)) && !matches!(self.shape, Shape::Ring { .. } | Shape::Complete)
     }
 }

@@ -21,6 +21,13 @@ fn leaders(world: &World<ToyNode>) -> Vec<Option<u32>> {
     (0..world.node_count()).map(|id| world.view(id).leader.map(|(leader, _)| leader)).collect()
 }
 
+/// Runs a world up to a moment; returns what `pick` picks of its events.
+fn picked<T>(world: &mut World<ToyNode>, until: Micros, pick: impl Fn(&TraceEvent) -> Option<T>) -> Vec<T> {
+    let mut found = Vec::new();
+    world.run_until(until, &mut |event: &TraceEvent| found.extend(pick(event)));
+    found
+}
+
 const LINE: &str = "[topology]\nshape = \"line\"\n";
 const LAN: &str = "[topology]\nshape = \"complete\"\n[medium]\nkind = \"lan\"\n";
 
@@ -114,10 +121,8 @@ fn a_partition_separates_and_a_heal_joins() {
     world.run_until(4_000_000, &mut ());
     assert_eq!(leaders(&world), [[Some(4); 5], [Some(9); 5]].concat());
     let components = world.components(255);
-    assert_eq!(
-        (components.count(), components.of(0) == components.of(4), components.of(4) == components.of(5)),
-        (2, true, false)
-    );
+    assert_eq!(components.count(), 2);
+    assert!(components.of(0) == components.of(4) && components.of(4) != components.of(5));
     run(&mut world);
     assert_eq!(leaders(&world), [Some(9); 10]);
 }
@@ -157,13 +162,8 @@ fn clocks_drift_within_their_limit() {
 #[test]
 fn nodes_boot_within_the_spread_and_measure_themselves() {
     let mut world = world_of(50, 1, &format!("boot_spread = \"2s\"\n{LAN}"));
-    let mut boots = Vec::new();
-    let mut record = |event: &TraceEvent| {
-        if matches!(event.kind, EventKind::Boot { .. }) {
-            boots.push(event.at);
-        }
-    };
-    world.run_until(10_000_000, &mut record);
+    let boot = |event: &TraceEvent| matches!(event.kind, EventKind::Boot { .. }).then_some(event.at);
+    let boots = picked(&mut world, 10_000_000, boot);
     assert_eq!((boots.len(), world.boots_pending()), (50, 0));
     assert!(boots.iter().all(|&at| at < 2_000_000) && boots.iter().any(|&at| at > 1_000_000));
     let measured = (0..50).map(|id| world.node(id).unwrap().capacity.map(Capacity::get));
@@ -184,13 +184,10 @@ fn capacities_follow_their_rule_and_noise_stays_within_its_limit() {
     drawn.dedup();
     assert_eq!(drawn.len(), 4);
     let mut world = world_of(4, 1, &format!("{LAN}[capacity]\nrule = \"equal\"\nvalue = 1000\nnoise = \"5%\"\n"));
-    let mut measured = Vec::new();
-    let mut record = |event: &TraceEvent| {
-        if let EventKind::Capacity { capacity: Some(capacity) } = event.kind {
-            measured.push(capacity);
-        }
-    };
-    world.run_until(10_000_000, &mut record);
+    let measured = picked(&mut world, 10_000_000, |event| match event.kind {
+        EventKind::Capacity { capacity } => capacity,
+        _ => None, // another event
+    });
     assert!(measured.len() > 35 && measured.iter().all(|capacity| (950..=1_050).contains(capacity)));
     assert!(measured.iter().any(|&capacity| capacity != 1_000));
 }
@@ -217,17 +214,11 @@ fn commands_and_changed_capacities_reach_their_targets() {
 
 #[test]
 fn a_lost_frame_is_traced_with_its_reason() {
-    let hidden = "[topology]\nshape = \"line\"\n[medium]\ncsma = false\n";
-    let mut world = world_of(3, 1, hidden);
-    let mut missed = Vec::new();
-    let mut record = |event: &TraceEvent| {
-        if let EventKind::Missed { from, reason } = event.kind {
-            missed.push((event.node, from, reason));
-        }
-    };
-    world.run_until(150_000, &mut record);
+    let mut world = world_of(3, 1, &format!("{LINE}[medium]\ncsma = false\n"));
+    let missed = picked(&mut world, 150_000, |event| match event.kind {
+        EventKind::Missed { from, reason: LossReason::Collision } => Some((event.node, from)),
+        _ => None, // another event
+    });
     // All three boot, wake and send in the same microsecond.
-    assert!(
-        missed.contains(&(Some(1), 0, LossReason::Collision)) && missed.contains(&(Some(1), 2, LossReason::Collision))
-    );
+    assert!(missed.contains(&(Some(1), 0)) && missed.contains(&(Some(1), 2)));
 }

@@ -54,7 +54,7 @@ impl AppAdapter for NoService {
 }
 
 /// A logged application with all services that observe it.
-pub type SimulatedApp = ObservedApp<Traced, AnyDetection<APP_GROUP_MAX>, APP_GROUP_MAX>;
+pub(crate) type SimulatedApp = ObservedApp<Traced, AnyDetection<APP_GROUP_MAX>, APP_GROUP_MAX>;
 
 impl AppAdapter for SimulatedApp {
     fn from_plan(plan: Option<&AppPlan>) -> Self {

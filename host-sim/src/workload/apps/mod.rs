@@ -5,10 +5,11 @@ mod in_flight;
 mod plan;
 mod traced;
 
-pub use app_adapter::{APP_GROUP_MAX, AppAdapter, SimulatedApp};
+pub use app_adapter::APP_GROUP_MAX;
+pub(crate) use app_adapter::{AppAdapter, SimulatedApp};
 pub(crate) use in_flight::InFlight;
-pub use plan::AppPlan;
-pub use traced::Traced;
+pub(crate) use plan::AppPlan;
+pub(crate) use traced::Traced;
 
 use crate::trace::AppEvent;
 use protocol::NodeId;

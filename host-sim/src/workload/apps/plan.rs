@@ -8,25 +8,23 @@ use protocol::registry::AnyApplication;
 /// The application of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppPlan {
-    /// Its name.
-    pub kind: String,
+    pub(crate) kind: String,
     /// How many tokens each node of a bank begins with.
     pub tokens: u32,
     /// The mean time between two transfers of a bank, or the time of a unit of work.
-    pub pause: Micros,
-    /// The name of the termination detection.
-    pub detection: String,
+    pub(crate) pause: Micros,
+    pub(crate) detection: String,
     /// How often a message is overtaken by a marker that was sent after it, as on a channel that is not FIFO.
     pub reordering: Probability,
 }
 
 impl AppPlan {
     /// The bank whose tokens move between nodes.
-    pub const TOKENS: &'static str = AnyApplication::<APP_GROUP_MAX>::NAMES[0];
+    pub(crate) const TOKENS: &'static str = AnyApplication::<APP_GROUP_MAX>::NAMES[0];
     /// The diffusing computation: a job that spreads over the nodes and terminates.
-    pub const DIFFUSING: &'static str = AnyApplication::<APP_GROUP_MAX>::NAMES[1];
+    pub(crate) const DIFFUSING: &'static str = AnyApplication::<APP_GROUP_MAX>::NAMES[1];
     /// The shared clock alone.
-    pub const CLOCK: &'static str = "clock";
+    pub(crate) const CLOCK: &'static str = "clock";
 
     /// Returns whether the application is a job that terminates.
     pub(crate) fn terminates(&self) -> bool {

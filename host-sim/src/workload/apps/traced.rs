@@ -49,9 +49,7 @@ pub struct Traced {
 const UNKNOWN: snapshot::Id = snapshot::Id { initiator: NodeId(u32::MAX), incarnation: 0, number: 0 };
 
 impl Traced {
-    /// Creates the application of a plan.
-    #[must_use]
-    pub fn new(plan: &AppPlan) -> Self {
+    pub(crate) fn new(plan: &AppPlan) -> Self {
         let pause = Duration::from_micros(plan.pause as u32);
         Self {
             application: AnyApplication::by_name(&plan.kind, plan.tokens, pause),
