@@ -63,6 +63,7 @@ struct NodeStatus {
 }
 
 /// The observer of a run.
+#[derive(Default)]
 pub struct Convergence {
     now: Micros,
     nodes: Vec<NodeStatus>,
@@ -86,19 +87,9 @@ impl Convergence {
     pub fn new<M: SimNode>(world: &World<M>) -> Self {
         let unknown = NodeStatus { component: NO_COMPONENT, region: NO_COMPONENT, ..NodeStatus::default() };
         Self {
-            now: 0,
             nodes: vec![unknown; world.node_count() as usize],
-            components: Vec::new(),
-            unanimous: 0,
-            version: None,
-            agreed_since: None,
-            phase_start: None,
-            pending: Vec::new(),
             first_agreement_counts: world.plan().mobility.is_some(),
-            samples: Vec::new(),
-            has_agreed: false,
-            changes: 0,
-            initiator: None,
+            ..Self::default()
         }
     }
 

@@ -5,36 +5,25 @@ use crate::trace::{AppEvent, EventKind, Observer, TraceEvent};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of all applications.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Quiescence {
     busy: BTreeSet<u32>,
     /// Messages in flight, by number: sender and recipient.
     in_flight: BTreeMap<u32, (u32, u32)>,
     /// Suspicions, as (observer, suspect): while there is one, no detection knows whether the suspect works.
     suspected: BTreeSet<(u32, u32)>,
-    /// Start of the present quiescence.
-    quiet_since: Option<Micros>,
+    /// Whether the network is not quiescent, and when it last became quiescent.
+    active: bool,
+    quiet_since: Micros,
     /// Waves begun since then, by initiator.
     waves: BTreeMap<u32, u64>,
-}
-
-impl Default for Quiescence {
-    fn default() -> Self {
-        Self {
-            busy: BTreeSet::new(),
-            in_flight: BTreeMap::new(),
-            suspected: BTreeSet::new(),
-            quiet_since: Some(0),
-            waves: BTreeMap::new(),
-        }
-    }
 }
 
 impl Quiescence {
     /// Returns since when all nodes are idle, no message is in flight and no member is suspected; `None` while that is not
     /// so.
     pub(crate) fn quiet_since(&self) -> Option<Micros> {
-        self.quiet_since
+        (!self.active).then_some(self.quiet_since)
     }
 
     /// Returns how many waves a node has begun since then: no earlier wave can find the end.
@@ -80,9 +69,12 @@ impl Observer for Quiescence {
             }
             _ => return, // no application event
         }
-        let is_quiet = self.busy.is_empty() && self.in_flight.is_empty() && self.suspected.is_empty();
-        self.quiet_since = is_quiet.then(|| self.quiet_since.unwrap_or(event.at));
-        if !is_quiet {
+        let was_active = self.active;
+        self.active = !(self.busy.is_empty() && self.in_flight.is_empty() && self.suspected.is_empty());
+        if was_active && !self.active {
+            self.quiet_since = event.at;
+        }
+        if self.active {
             self.waves.clear();
         }
     }

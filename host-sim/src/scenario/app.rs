@@ -1,7 +1,7 @@
 //! The table `[app]`.
 
 use super::raw::RawApp;
-use super::validate::{Reader, choose, span_of};
+use super::validate::{Reader, choose, spans};
 use super::{DETECTIONS, ScenarioError};
 use crate::base::rng::Probability;
 use crate::trace::AppRequest;
@@ -14,15 +14,9 @@ pub(super) fn app(reader: &Reader<'_>, raw: Option<Spanned<RawApp>>) -> Result<O
     let Some(raw) = raw else { return Ok(None) };
     let raw = raw.into_inner();
     let kind = KINDS[choose(reader, "application", &raw.kind, KINDS.into_iter())?];
-    let of_bank = [("tokens", span_of(raw.tokens.as_ref())), ("reordering", span_of(raw.reordering.as_ref()))];
-    reader.only_with(of_bank, kind == AppPlan::TOKENS, "the application \"tokens\"")?;
-    reader.only_with(
-        [("pause", span_of(raw.pause.as_ref()))],
-        kind != AppPlan::CLOCK,
-        "an application, not the clock alone",
-    )?;
-    let of_job = [("detection", span_of(raw.detection.as_ref()))];
-    reader.only_with(of_job, kind == AppPlan::DIFFUSING, "the application \"diffusing\"")?;
+    reader.only_with(spans!(raw; tokens, reordering), kind == AppPlan::TOKENS, "the application \"tokens\"")?;
+    reader.only_with(spans!(raw; pause), kind != AppPlan::CLOCK, "an application, not the clock alone")?;
+    reader.only_with(spans!(raw; detection), kind == AppPlan::DIFFUSING, "the application \"diffusing\"")?;
     if let Some(pause) = raw.pause.as_ref().filter(|pause| !(1_000..=60_000_000).contains(&pause.get_ref().0)) {
         return Err(reader.error(pause.span(), "a \"pause\" is from \"1ms\" to \"60s\""));
     }

@@ -3,7 +3,7 @@
 use super::ScenarioError;
 use super::app;
 use super::raw::RawFault;
-use super::validate::{Reader, choose, span_of};
+use super::validate::{Reader, choose, span_of, spans};
 use super::values::{Between, Nodes, Share, Time, Whole};
 use crate::base::Micros;
 use crate::base::rng::Probability;
@@ -88,21 +88,8 @@ pub(super) fn steps(
 /// Refuses a key that the fault does not take.
 fn check_keys(reader: &Reader<'_>, fault: &RawFault) -> Result<(), ScenarioError> {
     let (name, keys) = ACTIONS[choose(reader, "fault", &fault.action, ACTIONS.iter().map(|(name, _)| *name))?];
-    let given = [
-        ("for", span_of(fault.duration.as_ref())),
-        ("node", span_of(fault.node.as_ref())),
-        ("clock", span_of(fault.clock.as_ref())),
-        ("sets", span_of(fault.sets.as_ref())),
-        ("cut", span_of(fault.cut.as_ref())),
-        ("probability", span_of(fault.probability.as_ref())),
-        ("delay", span_of(fault.delay.as_ref())),
-        ("good", span_of(fault.good.as_ref())),
-        ("bad", span_of(fault.bad.as_ref())),
-        ("from", span_of(fault.from.as_ref())),
-        ("to", span_of(fault.to.as_ref())),
-        ("capacity", span_of(fault.capacity.as_ref())),
-        ("units", span_of(fault.units.as_ref())),
-    ];
+    let given = spans!(fault; node, clock, sets, cut, probability, delay, good, bad, from, to, capacity, units);
+    let given = [("for", span_of(fault.duration.as_ref()))].into_iter().chain(given);
     for (key, span) in given {
         if let Some(span) = span.filter(|_| !keys.contains(&key)) {
             return Err(reader.error(span, format!("the fault \"{name}\" has no key \"{key}\"")));
@@ -227,13 +214,6 @@ fn end_of(action: &FaultAction, number: u32) -> FaultAction {
         FaultAction::Pause { .. } => FaultAction::Resume(FaultTarget::HitBy(number)),
         FaultAction::Partition(_) => FaultAction::Heal,
         FaultAction::Link(fault) => FaultAction::Link(fault.end()),
-        // These take no "for": there is nothing to end.
-        FaultAction::Restart { .. }
-        | FaultAction::Resume(_)
-        | FaultAction::Heal
-        | FaultAction::Capacity { .. }
-        | FaultAction::Yield(_)
-        | FaultAction::Call(_)
-        | FaultAction::Request { .. } => action.clone(),
+        other => other.clone(), // it takes no "for": there is nothing to end
     }
 }

@@ -25,9 +25,13 @@ fn with(fragment: &str) -> Result<Scenario, String> {
     parse(&format!("{MINIMAL}{topology}{fragment}"))
 }
 
-/// Returns the error in `fragment`, which begins at line 6 (at line 4 if it has a topology of its own).
-fn error_in(fragment: &str) -> String {
-    with(fragment).expect_err("this scenario is invalid")
+/// Asserts which line of each fragment has which error. A fragment begins at line 6, or at line 4 if it has a topology
+/// of its own.
+fn refuses(cases: &[(&str, u32, &str)]) {
+    for (fragment, line, text) in cases {
+        let error = with(fragment).expect_err("this scenario is invalid");
+        assert_eq!(error, format!("test.toml:{line}: {text}."));
+    }
 }
 
 #[test]
@@ -43,29 +47,20 @@ fn a_minimal_scenario_has_sensible_defaults() {
 #[test]
 fn an_unknown_name_gives_file_line_and_the_nearest_one() {
     let cases = [
-        ("[medum]\n", "test.toml:6: there is no key \"medum\" here; the nearest is \"medium\"."),
-        ("[medium]\nlos = \"1%\"\n", "test.toml:7: there is no key \"los\" here; the nearest is \"loss\"."),
-        (
-            "[timing]\nheartbeet = \"1s\"\n",
-            "test.toml:7: there is no key \"heartbeet\" here; the nearest is \"heartbeat\".",
-        ),
-        ("[medium]\nkind = \"rado\"\n", "test.toml:7: there is no medium \"rado\" here; the nearest is \"radio\"."),
-        (
-            "[[faults]]\nat = \"1s\"\ndo = \"crush\"\n",
-            "test.toml:8: there is no fault \"crush\" here; the nearest is \"crash\".",
-        ),
-        ("[expect]\nfailover = { p9 = \"1s\" }\n", "test.toml:7: there is no key \"p9\" here; the nearest is \"p99\"."),
+        ("[medum]\n", 6, "there is no key \"medum\" here; the nearest is \"medium\""),
+        ("[medium]\nlos = \"1%\"\n", 7, "there is no key \"los\" here; the nearest is \"loss\""),
+        ("[timing]\nheartbeet = \"1s\"\n", 7, "there is no key \"heartbeet\" here; the nearest is \"heartbeat\""),
+        ("[medium]\nkind = \"rado\"\n", 7, "there is no medium \"rado\" here; the nearest is \"radio\""),
+        ("[[faults]]\nat = \"1s\"\ndo = \"crush\"\n", 8, "there is no fault \"crush\" here; the nearest is \"crash\""),
+        ("[expect]\nfailover = { p9 = \"1s\" }\n", 7, "there is no key \"p9\" here; the nearest is \"p99\""),
     ];
-    for (fragment, expected) in cases {
-        assert_eq!(error_in(fragment), expected);
-    }
+    refuses(&cases);
 }
 
 #[test]
 fn a_renamed_key_gives_file_line_and_its_new_name() {
     let renamed = |table: &str, old: &str, new: &str| {
-        let error = error_in(&format!("[{table}]\n{old} = 1\n"));
-        assert_eq!(error, format!("test.toml:7: the key \"{old}\" is now called \"{new}\"."));
+        refuses(&[(&format!("[{table}]\n{old} = 1\n"), 7, &format!("the key \"{old}\" is now called \"{new}\""))]);
     };
     renamed("medium", "grey", "range_max");
     renamed("capacity", "never", "ineligible");
@@ -83,66 +78,54 @@ fn a_renamed_key_gives_file_line_and_its_new_name() {
     renamed("expect", "clocks_apart", "clock_skew");
     assert_eq!(parse("calm = \"1s\"\n").unwrap_err(), "test.toml:1: the key \"calm\" is now called \"settle_time\".");
     assert!(with("[locks]\nhold = \"1s\"\n").is_ok(), "a holder's time is still called so");
-    let watch = error_in("[[faults]]\nat = \"1s\"\ndo = \"watch\"\nnode = 1\n");
-    assert_eq!(watch, "test.toml:8: the fault \"watch\" is now called \"detect-termination\".");
+    let watch = "[[faults]]\nat = \"1s\"\ndo = \"watch\"\nnode = 1\n";
+    refuses(&[(watch, 8, "the fault \"watch\" is now called \"detect-termination\"")]);
 }
 
 #[test]
 fn a_number_out_of_range_gives_file_line_and_the_range() {
     let cases = [
-        ("[medium]\nqueue = 0\n", "test.toml:7: 0 is out of range: it must be from 1 to 1000."),
-        ("[medium]\nrange = -1\n", "test.toml:7: -1 is out of range: it must be above 0 and at most 10000000."),
-        ("[medium]\nloss = \"101%\"\n", "test.toml:7: \"101%\" is not a share from \"0%\" to \"100%\"."),
+        ("[medium]\nqueue = 0\n", 7, "0 is out of range: it must be from 1 to 1000"),
+        ("[medium]\nrange = -1\n", 7, "-1 is out of range: it must be above 0 and at most 10000000"),
+        ("[medium]\nloss = \"101%\"\n", 7, "\"101%\" is not a share from \"0%\" to \"100%\""),
         (
             "[timing]\nheartbeat = \"1 s\"\n",
-            "test.toml:7: \"1 s\" is not a time such as \"250ms\", \"3s\" or \"1h\" (at most 30 days).",
+            7,
+            "\"1 s\" is not a time such as \"250ms\", \"3s\" or \"1h\" (at most 30 days)",
         ),
-        ("[timing]\ntakeover_delay = \"2h\"\n", "test.toml:7: a protocol's time is at most 71 minutes."),
-        (
-            "[[faults]]\nat = \"1s\"\ndo = \"crash\"\nnode = 4\n",
-            "test.toml:9: there is no node 4: they are numbered 0 to 3.",
-        ),
-        (
-            "[[faults]]\nat = \"10s\"\ndo = \"heal\"\n",
-            "test.toml:7: the fault comes after the end of the run (\"duration\").",
-        ),
+        ("[timing]\ntakeover_delay = \"2h\"\n", 7, "a protocol's time is at most 71 minutes"),
+        ("[[faults]]\nat = \"1s\"\ndo = \"crash\"\nnode = 4\n", 9, "there is no node 4: they are numbered 0 to 3"),
+        ("[[faults]]\nat = \"10s\"\ndo = \"heal\"\n", 7, "the fault comes after the end of the run (\"duration\")"),
         (
             "[medium]\nrange = 10\nrange_max = 9\n",
-            "test.toml:8: reception ends at \"range_max\": it must not be below \"range\" (10).",
+            8,
+            "reception ends at \"range_max\": it must not be below \"range\" (10)",
         ),
         (
             "[[faults]]\nat = \"1s\"\ndo = \"delay\"\ndelay = [\"2s\", \"1s\"]\n",
-            "test.toml:9: the first of two values must not be above the second.",
+            9,
+            "the first of two values must not be above the second",
         ),
     ];
-    for (fragment, expected) in cases {
-        assert_eq!(error_in(fragment), expected);
-    }
+    refuses(&cases);
 }
 
 #[test]
 fn a_missing_or_misplaced_key_is_named() {
     let cases = [
-        ("[[faults]]\ndo = \"heal\"\n", "test.toml:6: the key \"at\" is missing."),
-        ("[[faults]]\nat = \"1s\"\ndo = \"crash\"\n", "test.toml:6: the fault \"crash\" needs the key \"node\"."),
+        ("[[faults]]\ndo = \"heal\"\n", 6, "the key \"at\" is missing"),
+        ("[[faults]]\nat = \"1s\"\ndo = \"crash\"\n", 6, "the fault \"crash\" needs the key \"node\""),
         (
             "[[faults]]\nat = \"1s\"\ndo = \"heal\"\nprobability = \"1%\"\n",
-            "test.toml:9: the fault \"heal\" has no key \"probability\".",
+            9,
+            "the fault \"heal\" has no key \"probability\"",
         ),
-        ("[medium]\ndelay = \"1ms\"\n", "test.toml:7: the key \"delay\" goes with the medium \"lan\"."),
-        (
-            "[topology]\nshape = \"line\"\ncolumns = 2\n",
-            "test.toml:6: the key \"columns\" goes with the shape \"grid\".",
-        ),
-        (
-            "[topology]\nshape = \"positions\"\npositions = [[0, 0]]\n",
-            "test.toml:6: there are 1 positions for 4 nodes.",
-        ),
+        ("[medium]\ndelay = \"1ms\"\n", 7, "the key \"delay\" goes with the medium \"lan\""),
+        ("[topology]\nshape = \"line\"\ncolumns = 2\n", 6, "the key \"columns\" goes with the shape \"grid\""),
+        ("[topology]\nshape = \"positions\"\npositions = [[0, 0]]\n", 6, "there are 1 positions for 4 nodes"),
     ];
-    for (fragment, expected) in cases {
-        assert_eq!(error_in(fragment), expected);
-    }
-    let lease = error_in("[timing]\nquarantine = \"1s\"\n");
+    refuses(&cases);
+    let lease = with("[timing]\nquarantine = \"1s\"\n").unwrap_err();
     assert!(lease.starts_with("test.toml:6: quarantine must outlast"), "{lease}");
     assert_eq!(parse("nodes = 1\n").unwrap_err(), "test.toml:1: the key \"name\" is missing.");
 }
@@ -150,22 +133,18 @@ fn a_missing_or_misplaced_key_is_named() {
 #[test]
 fn errors_in_locks_are_named() {
     let cases = [
-        (
-            "[locks]\nmutex = \"centrl\"\n",
-            "test.toml:7: there is no mutex \"centrl\" here; the nearest is \"central\".",
-        ),
-        ("[locks]\nnames = []\n", "test.toml:7: there are 1 to 4 locks, each with a name of its own."),
-        ("[locks]\nnames = [\"a\", \"a\"]\n", "test.toml:7: there are 1 to 4 locks, each with a name of its own."),
-        ("[locks]\nlease = \"6s\"\n", "test.toml:7: a lease is above zero, and not above \"lock_lease\" of [timing]."),
-        ("[locks]\ncontenders = [4]\n", "test.toml:7: there is no node 4: they are numbered 0 to 3."),
+        ("[locks]\nmutex = \"centrl\"\n", 7, "there is no mutex \"centrl\" here; the nearest is \"central\""),
+        ("[locks]\nnames = []\n", 7, "there are 1 to 4 locks, each with a name of its own"),
+        ("[locks]\nnames = [\"a\", \"a\"]\n", 7, "there are 1 to 4 locks, each with a name of its own"),
+        ("[locks]\nlease = \"6s\"\n", 7, "a lease is above zero, and not above \"lock_lease\" of [timing]"),
+        ("[locks]\ncontenders = [4]\n", 7, "there is no node 4: they are numbered 0 to 3"),
         (
             "[expect]\nlocks = [\"one-holders\"]\n",
-            "test.toml:7: there is no checker \"one-holders\" here; the nearest is \"one-holder\".",
+            7,
+            "there is no checker \"one-holders\" here; the nearest is \"one-holder\"",
         ),
     ];
-    for (fragment, expected) in cases {
-        assert_eq!(error_in(fragment), expected);
-    }
+    refuses(&cases);
     let too_many =
         parse("name = \"test\"\nnodes = 17\nduration = \"10s\"\n[topology]\nshape = \"complete\"\n[locks]\n");
     assert_eq!(too_many.unwrap_err(), "test.toml:2: locks work in a group, which has at most 16 members.");
@@ -173,37 +152,24 @@ fn errors_in_locks_are_named() {
 
 #[test]
 fn errors_in_an_application_are_named() {
-    let asked = |kind: &str, word: &str| {
-        format!("[app]\nkind = \"{kind}\"\n[[faults]]\nat = \"1s\"\ndo = \"{word}\"\nnode = 1\n")
-    };
-    let cases = [
+    refuses(&[
+        ("[app]\nkind = \"token\"\n", 7, "there is no application \"token\" here; the nearest is \"tokens\""),
+        ("[app]\nkind = \"clock\"\ntokens = 5\n", 8, "the key \"tokens\" goes with the application \"tokens\""),
+        ("[app]\nkind = \"tokens\"\npause = \"0s\"\n", 8, "a \"pause\" is from \"1ms\" to \"60s\""),
         (
-            "[app]\nkind = \"token\"\n".to_owned(),
-            "test.toml:7: there is no application \"token\" here; the nearest is \"tokens\".",
+            "[app]\nkind = \"diffusing\"\ndetection = \"waves\"\n",
+            8,
+            "there is no detection \"waves\" here; the nearest is \"wave\"",
         ),
-        (
-            "[app]\nkind = \"clock\"\ntokens = 5\n".to_owned(),
-            "test.toml:8: the key \"tokens\" goes with the application \"tokens\".",
-        ),
-        (
-            "[app]\nkind = \"tokens\"\npause = \"0s\"\n".to_owned(),
-            "test.toml:8: a \"pause\" is from \"1ms\" to \"60s\".",
-        ),
-        (
-            "[app]\nkind = \"diffusing\"\ndetection = \"waves\"\n".to_owned(),
-            "test.toml:8: there is no detection \"waves\" here; the nearest is \"wave\".",
-        ),
-        (asked("clock", "snapshot"), "test.toml:10: this needs the application \"tokens\" or \"diffusing\"."),
-        (asked("tokens", "detect-termination"), "test.toml:10: this needs the application \"diffusing\"."),
-        (asked("diffusing", "start"), "test.toml:8: the fault \"start\" needs the key \"units\"."),
-        (
-            "[[faults]]\nat = \"1s\"\ndo = \"snapshot\"\nnode = 1\n".to_owned(),
-            "test.toml:8: this needs an application: the table [app] is missing.",
-        ),
-        ("[locks]\n[app]\nkind = \"tokens\"\n".to_owned(), "test.toml:7: a run has locks or an application, not both."),
-    ];
-    for (fragment, expected) in cases {
-        assert_eq!(error_in(&fragment), expected);
+        ("[locks]\n[app]\nkind = \"tokens\"\n", 7, "a run has locks or an application, not both"),
+    ]);
+    for (app, request, line, text) in [
+        ("[app]\nkind = \"clock\"\n", "snapshot", 10, "this needs the application \"tokens\" or \"diffusing\""),
+        ("[app]\nkind = \"tokens\"\n", "detect-termination", 10, "this needs the application \"diffusing\""),
+        ("[app]\nkind = \"diffusing\"\n", "start", 8, "the fault \"start\" needs the key \"units\""),
+        ("", "snapshot", 8, "this needs an application: the table [app] is missing"),
+    ] {
+        refuses(&[(&format!("{app}[[faults]]\nat = \"1s\"\ndo = \"{request}\"\nnode = 1\n"), line, text)]);
     }
 }
 

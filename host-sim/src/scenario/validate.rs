@@ -126,6 +126,14 @@ pub(super) fn span_of<T>(value: Option<&Spanned<T>>) -> Option<Range<usize>> {
     value.map(Spanned::span)
 }
 
+/// The named keys of a table, each with its place if it is given.
+macro_rules! spans {
+    ($table:expr; $($key:ident),*) => {
+        [$((stringify!($key), crate::scenario::validate::span_of($table.$key.as_ref()))),*]
+    };
+}
+pub(super) use spans;
+
 pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str]) -> Result<Scenario, ScenarioError> {
     let reader = Reader { file, source };
     let raw: RawScenario = toml::from_str(source).map_err(|error| ScenarioError::from_toml(file, source, &error))?;
@@ -195,17 +203,9 @@ fn medium(reader: &Reader<'_>, raw: Option<Spanned<RawMedium>>) -> Result<Medium
     let kind = raw.kind.as_ref().map_or(Ok(0), |kind| choose(reader, "medium", kind, ["radio", "lan"].into_iter()))?;
     let is_radio = kind == 0;
     let loss = raw.loss.map_or(Probability::NEVER, |Share(loss)| Probability::new(loss));
-    let of_radio = [
-        ("range", span_of(raw.range.as_ref())),
-        ("range_max", span_of(raw.range_max.as_ref())),
-        ("bit_rate", span_of(raw.bit_rate.as_ref())),
-        ("csma", span_of(raw.csma.as_ref())),
-        ("collisions", span_of(raw.collisions.as_ref())),
-        ("one_way", span_of(raw.one_way.as_ref())),
-        ("queue", span_of(raw.queue.as_ref())),
-    ];
+    let of_radio = spans!(raw; range, range_max, bit_rate, csma, collisions, one_way, queue);
     reader.only_with(of_radio, is_radio, "the medium \"radio\"")?;
-    reader.only_with([("delay", span_of(raw.delay.as_ref()))], !is_radio, "the medium \"lan\"")?;
+    reader.only_with(spans!(raw; delay), !is_radio, "the medium \"lan\"")?;
     if !is_radio {
         let (delay_min, delay_max) = raw.delay.as_ref().map_or(Ok((200, 2_000)), |delay| reader.range(delay))?;
         return Ok(MediumPlan::Lan(LanPlan { delay_min, delay_max, loss }));
@@ -240,19 +240,10 @@ fn shape(
     let count = nodes.get_ref().0 as u32;
     let name = SHAPES[choose(reader, "shape", &raw.shape, SHAPES.into_iter())?];
     let spaced = matches!(name, "line" | "ring" | "grid");
-    reader.only_with(
-        [("spacing", span_of(raw.spacing.as_ref()))],
-        spaced,
-        "the shapes \"line\", \"ring\" and \"grid\"",
-    )?;
-    reader.only_with([("columns", span_of(raw.columns.as_ref()))], name == "grid", "the shape \"grid\"")?;
-    let of_geometric = [("degree", span_of(raw.degree.as_ref())), ("connected", span_of(raw.connected.as_ref()))];
-    reader.only_with(of_geometric, name == "geometric", "the shape \"geometric\"")?;
-    reader.only_with(
-        [("positions", span_of(raw.positions.as_ref()))],
-        name == "positions",
-        "the shape \"positions\"",
-    )?;
+    reader.only_with(spans!(raw; spacing), spaced, "the shapes \"line\", \"ring\" and \"grid\"")?;
+    reader.only_with(spans!(raw; columns), name == "grid", "the shape \"grid\"")?;
+    reader.only_with(spans!(raw; degree, connected), name == "geometric", "the shape \"geometric\"")?;
+    reader.only_with(spans!(raw; positions), name == "positions", "the shape \"positions\"")?;
     let complete = name == "complete" || matches!(medium, MediumPlan::Lan(_));
     if complete && count > COMPLETE_MAX {
         let text = format!("a complete network has at most {COMPLETE_MAX} nodes");
@@ -332,8 +323,8 @@ fn capacity(reader: &Reader<'_>, nodes: u32, raw: RawCapacity) -> Result<Capacit
     let default = if raw.values.is_some() { 4 } else { 0 };
     let rule = raw.rule.as_ref().map_or(Ok(default), |rule| choose(reader, "rule", rule, RULES.into_iter()))?;
     let name = RULES[rule];
-    reader.only_with([("value", span_of(raw.value.as_ref()))], name == "equal", "the rule \"equal\"")?;
-    reader.only_with([("values", span_of(raw.values.as_ref()))], name == "values", "the rule \"values\"")?;
+    reader.only_with(spans!(raw; value), name == "equal", "the rule \"equal\"")?;
+    reader.only_with(spans!(raw; values), name == "values", "the rule \"values\"")?;
     let rule = match name {
         "random" => CapacityRule::Random,
         "equal" => CapacityRule::Equal(raw.value.map_or(5_000, |value| value.into_inner().0 as u16)),

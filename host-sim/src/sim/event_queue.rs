@@ -7,27 +7,20 @@ use crate::base::Micros;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A transmission ends.
     TransmitEnd,
-    /// A node boots.
     Boot,
-    /// A node's deadline expires.
     Wake,
     /// A transmitter has sensed whether the channel is free.
     CarrierSense,
-    /// A transmission begins.
     TransmitStart,
     /// A delayed frame arrives.
     Arrival,
     /// A step of the fault plan is due.
     Fault,
-    /// The nodes move.
     Move,
-    /// A node measures its capacity.
     Measure,
     /// The lock workload of a node acts.
     LockAction,

@@ -75,7 +75,7 @@ struct BurstState {
 }
 
 /// The link faults in effect.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LinkFaults {
     /// The medium's own loss, restored when a loss fault ends.
     medium_loss: Probability,
@@ -98,19 +98,8 @@ pub(crate) struct LinkFaults {
 impl LinkFaults {
     /// Creates faults with no effect but the medium's own loss.
     pub(crate) fn new(nodes: u32, medium_loss: Probability) -> Self {
-        let mut faults = Self {
-            medium_loss,
-            arrives: Vec::new(),
-            burst: None,
-            burst_states: Vec::new(),
-            duplicate: Probability::NEVER,
-            reorder: (Probability::NEVER, 0),
-            delay: (0, 0),
-            corrupt: Probability::NEVER,
-            sides: vec![0; nodes as usize],
-            blocked: Vec::new(),
-            only_loss: true,
-        };
+        let sides = vec![0; nodes as usize];
+        let mut faults = Self { medium_loss, sides, only_loss: true, ..Self::default() };
         faults.set_loss(None);
         faults
     }

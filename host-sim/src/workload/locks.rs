@@ -246,15 +246,7 @@ impl LockWorkload {
                 self.contender(slot, lock).state = ContenderState::Idle;
                 self.think(slot, lock, now)
             }
-            (
-                Notice::Acquired { .. }
-                | Notice::Refused { .. }
-                | Notice::Lost { .. }
-                | Notice::Released { .. }
-                | Notice::Waiting { .. }
-                | Notice::Expiring { .. },
-                _,
-            ) => None, // it acts as scheduled
+            _ => None, // it acts as scheduled
         }
     }
 
