@@ -1,13 +1,15 @@
-//! For the build scripts of all boards: the algorithms and the application that an image links.
+//! For the build scripts of all boards: what an image links, and where. The algorithms and the application are chosen by
+//! variables:
 //!
 //! | variable | value | default |
 //! | --- | --- | --- |
 //! | `CONCLAVE_ELECTION`, `CONCLAVE_MUTEX` | `NAME` or `NAME:KEY=VALUE,..` | `wireless`, `none` |
 //! | `CONCLAVE_APP` | one of [`APPS`] | `none` |
 //!
-//! The generated `algorithms.rs` is included by `chosen.rs` beside this file.
+//! The generated `algorithms.rs` is included by `chosen.rs` beside this file. The memory map of a board is `NAME.x`, also
+//! beside it: the linker reads it as `board.x`, which the `memory.x` in the workspace's root includes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The one list of algorithms. Its lines are `TYPE in MODULE = KIND: "WORD", "SENTENCE";`.
@@ -15,8 +17,37 @@ const REGISTRY: &str = "../../protocol/src/registry.rs";
 /// A real board has no workload of its own for the first three after `none`.
 const APPS: [&str; 5] = ["none", "counter", "tokens", "diffusing", "clock"];
 
-/// Writes `algorithms.rs`, and sets `cfg(app)`.
-pub(crate) fn emit() -> io::Result<()> {
+/// Writes `algorithms.rs`, sets `cfg(app)`, copies the map of the board to the linker's search path, and passes the linker
+/// `scripts`.
+///
+/// Of several `boards`, exactly one is enabled as a feature.
+pub(crate) fn emit(boards: &[&str], scripts: &[&str]) -> io::Result<()> {
+    let enabled = |board: &&&str| {
+        let feature = board.to_uppercase().replace('-', "_");
+        boards.len() == 1 || env::var_os(format!("CARGO_FEATURE_{feature}")).is_some()
+    };
+    let [board] = boards.iter().filter(enabled).collect::<Vec<_>>()[..] else {
+        return Err(io::Error::other(format!("enable exactly one board as a feature: {}", boards.join(", "))));
+    };
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    emit_algorithms(&out)?;
+    let map = Path::new("../boards").join(format!("{board}.x"));
+    fs::copy(&map, out.join("board.x"))?;
+    println!("cargo::rustc-link-search={}", out.display());
+    // Sections keep the addresses of the map; the default aligns them to the pages of a desktop.
+    println!("cargo::rustc-link-arg-bins=--nmagic");
+    // Identical functions are linked once.
+    println!("cargo::rustc-link-arg-bins=--icf=all");
+    for script in scripts {
+        println!("cargo::rustc-link-arg-bins=-T{script}");
+    }
+    for file in [map.to_string_lossy().as_ref(), REGISTRY, "../boards/choose.rs", "../../memory.x", "build.rs"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
+    Ok(())
+}
+
+fn emit_algorithms(out: &Path) -> io::Result<()> {
     let registry = fs::read_to_string(REGISTRY)?;
     let (election, election_options) = select("CONCLAVE_ELECTION", "wireless", &listed(&registry, "for_each_election"));
     let mut mutexes = listed(&registry, "for_each_mutex");
@@ -33,13 +64,9 @@ pub(crate) fn emit() -> io::Result<()> {
          const ELECTION_OPTIONS: &str = {election_options:?};\n\
          const MUTEX_OPTIONS: &str = {mutex_options:?};\n"
     );
-    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     fs::write(out.join("algorithms.rs"), aliases)?;
     println!("cargo::rustc-check-cfg=cfg(app, values({}))", APPS.map(|app| format!("{app:?}")).join(", "));
     println!("cargo::rustc-cfg=app={app:?}");
-    for file in [REGISTRY, "../boards/choose.rs"] {
-        println!("cargo::rerun-if-changed={file}");
-    }
     Ok(())
 }
 

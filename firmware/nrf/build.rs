@@ -2,10 +2,7 @@
 
 #[path = "../boards/choose.rs"]
 mod choose;
-#[path = "../boards/map.rs"]
-mod map;
 
 fn main() -> std::io::Result<()> {
-    choose::emit()?;
-    map::emit(&["nrf52840-dk", "microbit-v2"], &["link.x", "defmt.x"])
+    choose::emit(&["nrf52840-dk", "microbit-v2"], &["link.x", "defmt.x"])
 }

@@ -2,8 +2,6 @@
 
 #[path = "../boards/choose.rs"]
 mod choose;
-#[path = "../boards/map.rs"]
-mod map;
 
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -14,6 +12,5 @@ const DEVICE: &str = "/* Interrupts are named in vectors.rs. */\n";
 fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     fs::write(out.join("device.x"), DEVICE)?;
-    choose::emit()?;
-    map::emit(&["mps2-an385"], &["link.x", "defmt.x"])
+    choose::emit(&["mps2-an385"], &["link.x", "defmt.x"])
 }

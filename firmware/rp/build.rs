@@ -2,10 +2,7 @@
 
 #[path = "../boards/choose.rs"]
 mod choose;
-#[path = "../boards/map.rs"]
-mod map;
 
 fn main() -> std::io::Result<()> {
-    choose::emit()?;
-    map::emit(&["w5500-evb-pico", "pico-w"], &["link.x", "link-rp.x", "defmt.x"])
+    choose::emit(&["w5500-evb-pico", "pico-w"], &["link.x", "link-rp.x", "defmt.x"])
 }

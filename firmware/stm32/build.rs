@@ -2,10 +2,7 @@
 
 #[path = "../boards/choose.rs"]
 mod choose;
-#[path = "../boards/map.rs"]
-mod map;
 
 fn main() -> std::io::Result<()> {
-    choose::emit()?;
-    map::emit(&["nucleo-h563zi"], &["link.x", "defmt.x"])
+    choose::emit(&["nucleo-h563zi"], &["link.x", "defmt.x"])
 }

@@ -25,7 +25,7 @@ use firmware::ui::pins::{LOW, PinButton};
 use hardware::Nrf;
 use radio::NrfRadio;
 
-static QUEUES: Queues = Queues::new();
+static QUEUES: Queues = Queues::empty();
 
 bind_interrupts!(struct Interrupts {
     RADIO => embassy_nrf::radio::InterruptHandler<peripherals::RADIO>;

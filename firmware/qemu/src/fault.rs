@@ -57,7 +57,7 @@ impl FaultCounters {
     }
 
     fn checksum(&self) -> u32 {
-        let start = Crc::new().with(&MAGIC.to_le_bytes());
+        let start = Crc::EMPTY.with(&MAGIC.to_le_bytes());
         self.fields().iter().fold(start, |crc, field| crc.with(&field.to_le_bytes())).value()
     }
 }

@@ -70,7 +70,7 @@ mod udp {
         static BUFFERS: StaticCell<Buffers> = StaticCell::new();
         let resources = RESOURCES.init(StackResources::new());
         let (stack, runner) = embassy_net::new(driver, address::config(page.id), resources, seed);
-        match Udp::open(stack, BUFFERS.init_with(Buffers::new), page.port) {
+        match Udp::open(stack, BUFFERS.init_with(Buffers::empty), page.port) {
             Ok(transport) => (transport, stack, runner),
             Err(PortZero) => reset(), // a valid page has another port
         }

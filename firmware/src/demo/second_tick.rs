@@ -17,12 +17,6 @@ pub struct SecondTick {
 }
 
 impl SecondTick {
-    /// Has observed no second yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { last: None }
-    }
-
     /// Reads the shared clock, calls `notify` with its time where a second has begun, and returns when to poll next.
     pub fn poll(
         &mut self,
@@ -55,7 +49,7 @@ mod tests {
 
     /// Ticks in five seconds of a clock that is corrected at `then` by `by`, and the number of polls.
     fn ticks(then: u64, by: i64) -> (Vec<u64>, u32) {
-        let (mut clock, mut tick, mut ticks, mut polls) = (SlewedClock::new(), SecondTick::new(), Vec::new(), 0);
+        let (mut clock, mut tick, mut ticks, mut polls) = (SlewedClock::new(), SecondTick::default(), Vec::new(), 0);
         clock.adjust(at(0), 300_000, Duration::from_secs(1));
         let (mut now, mut corrected) = (0, false);
         while now < 5_000_000 {
@@ -72,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_never_set_does_not_tick() {
-        assert_eq!(SecondTick::new().poll(at(5), |_| None, |_| panic!("a tick")), None);
+        assert_eq!(SecondTick::default().poll(at(5), |_| None, |_| panic!("a tick")), None);
     }
 
     #[test]

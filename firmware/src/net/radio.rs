@@ -135,9 +135,9 @@ struct QueuedFrame {
 }
 
 impl Queues {
-    /// Empty queues.
+    /// Queues before the first frame.
     #[must_use]
-    pub const fn new() -> Self {
+    pub const fn empty() -> Self {
         Self { outgoing: Channel::new(), incoming: Channel::new(), counters: Mutex::new(Cell::new(None)) }
     }
 
@@ -148,12 +148,6 @@ impl Queues {
             count(counter(&mut counters));
             cell.set(Some(counters));
         });
-    }
-}
-
-impl Default for Queues {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -29,19 +29,13 @@ pub struct Buffers {
 impl Buffers {
     /// Empty queues.
     #[must_use]
-    pub const fn new() -> Self {
+    pub const fn empty() -> Self {
         Self {
             receive_metadata: [PacketMetadata::EMPTY; QUEUE_FRAMES],
             receive: [0; QUEUE_BYTES],
             send_metadata: [PacketMetadata::EMPTY; QUEUE_FRAMES],
             send: [0; QUEUE_BYTES],
         }
-    }
-}
-
-impl Default for Buffers {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -179,7 +179,7 @@ pub async fn run<E: Election, M: Mutex, const N: usize, S: Service, G: Membershi
         Err(error) => return report_stop(Stop::BadConfig(error), board),
     };
     let mut housekeeping = Housekeeping::new(&start.page);
-    let mut tick = SecondTick::new();
+    let mut tick = SecondTick::default();
     let mut buffer: FrameBuffer = [0; FRAME_BYTES_MAX];
     loop {
         if housekeeping.measurement_due() {

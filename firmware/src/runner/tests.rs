@@ -4,7 +4,8 @@ use super::{Board, DriverCounters, FEED_PERIOD, FromPage, Start, run};
 use crate::net::{Counters, FrameBuffer, ReceivedFrame, Transport};
 use crate::report::{RecordsAtBoot, Report};
 use crate::storage::config_page::{ConfigPage, Secret, options};
-use crate::storage::retained_store::{Memory, RetainedStore, STORE_WORDS};
+use crate::storage::retained_store::RetainedStore;
+use crate::storage::retained_store::tests::TestMemory;
 use crate::tests::{reset_clock, run_for};
 use core::future::{pending, poll_fn};
 use core::pin::pin;
@@ -86,29 +87,11 @@ impl<S: Service> Board<S> for TestBoard {
     }
 }
 
-#[derive(Clone)]
-struct TestMemory(Rc<RefCell<Vec<u32>>>);
-
-impl TestMemory {
-    fn blank() -> Self {
-        Self(Rc::new(RefCell::new(std::vec![0; STORE_WORDS])))
-    }
-
-    fn with(records: Records) -> Self {
-        let memory = Self::blank();
-        RetainedStore::open(memory.clone()).save(&records.to_bytes()).unwrap();
-        memory
-    }
-}
-
-impl Memory for TestMemory {
-    fn read(&self, index: usize) -> u32 {
-        self.0.borrow()[index]
-    }
-
-    fn write(&mut self, index: usize, value: u32) {
-        self.0.borrow_mut()[index] = value;
-    }
+/// Memory that holds these records.
+fn memory_with(records: Records) -> TestMemory {
+    let memory = TestMemory::filled(0);
+    RetainedStore::open(memory.clone()).save(&records.to_bytes()).unwrap();
+    memory
 }
 
 const PAGE: ConfigPage = ConfigPage {
@@ -168,7 +151,7 @@ fn starting(records: RecordsAtBoot) -> Report<'static> {
 
 #[test]
 fn no_frame_is_sent_before_the_records_are_stored() {
-    let calls = calls_in(PAGE, &TestMemory::blank(), false, 3);
+    let calls = calls_in(PAGE, &TestMemory::filled(0), false, 3);
     let first = |wanted: &dyn Fn(&Call) -> bool| calls.iter().position(wanted).unwrap();
     let stored = first(&|call| matches!(call, Call::Reported(line) if line.starts_with("stored")));
     assert!(stored < first(&|call| *call == Call::Sent));
@@ -177,14 +160,14 @@ fn no_frame_is_sent_before_the_records_are_stored() {
 
 #[test]
 fn a_new_board_starts_with_new_records() {
-    let calls = calls_in(PAGE, &TestMemory::blank(), false, 1);
+    let calls = calls_in(PAGE, &TestMemory::filled(0), false, 1);
     assert_eq!(reports(&calls)[0], starting(RecordsAtBoot::New));
     assert_eq!(stored(&calls).incarnation, 1);
 }
 
 #[test]
 fn a_board_continues_from_its_stored_records() {
-    let memory = TestMemory::with(Records { incarnation: 7, term: 30, lamport: LamportTime(9) });
+    let memory = memory_with(Records { incarnation: 7, term: 30, lamport: LamportTime(9) });
     let calls = calls_in(PAGE, &memory, false, 3);
     assert_eq!(reports(&calls)[0], starting(RecordsAtBoot::Kept));
     assert_eq!(stored(&calls).incarnation, 8);
@@ -195,22 +178,22 @@ fn a_board_continues_from_its_stored_records() {
 #[test]
 fn a_board_that_lost_its_records_leads_only_after_the_quarantine() {
     let page = ConfigPage { options: 0, ..PAGE };
-    let calls = calls_in(page, &TestMemory::blank(), false, 5);
+    let calls = calls_in(page, &TestMemory::filled(0), false, 5);
     assert_eq!(reports(&calls)[0], starting(RecordsAtBoot::Lost));
     assert!(stored(&calls).incarnation >= 1 << 31, "a number that no counted boot has");
     assert!(!leads(&calls), "within the quarantine");
-    assert!(leads(&calls_in(page, &TestMemory::blank(), false, 10)), "after the quarantine");
+    assert!(leads(&calls_in(page, &TestMemory::filled(0), false, 10)), "after the quarantine");
 }
 
 #[test]
 fn a_board_that_never_leads_does_not_lead_alone_either() {
     let page = ConfigPage { options: options::FACTORY | options::NEVER_LEADS, ..PAGE };
-    assert!(!leads(&calls_in(page, &TestMemory::blank(), false, 10)));
+    assert!(!leads(&calls_in(page, &TestMemory::filled(0), false, 10)));
 }
 
 #[test]
 fn a_flood_of_frames_does_not_delay_timeouts() {
-    let calls = calls_in(PAGE, &TestMemory::blank(), true, 12);
+    let calls = calls_in(PAGE, &TestMemory::filled(0), true, 12);
     assert!(leads(&calls));
     assert!(calls.contains(&Call::Healthy));
     let fed = calls.iter().filter(|&call| *call == Call::FedWatchdog).count();
@@ -221,7 +204,7 @@ fn a_flood_of_frames_does_not_delay_timeouts() {
 
 #[test]
 fn status_reports_come_at_the_interval_of_the_config_page() {
-    let calls = calls_in(ConfigPage { period_ms: 500, ..PAGE }, &TestMemory::blank(), false, 5);
+    let calls = calls_in(ConfigPage { period_ms: 500, ..PAGE }, &TestMemory::filled(0), false, 5);
     let status = |report| if let Report::Status(status) = report { Some(status) } else { None };
     let statuses: Vec<_> = reports(&calls).into_iter().filter_map(status).collect();
     assert!((8..=10).contains(&statuses.len()), "{}", statuses.len());
@@ -235,10 +218,10 @@ fn a_board_is_called_when_a_second_of_the_shared_clock_begins() {
         calls.iter().filter_map(|call| if let Call::Second(micros) = call { Some(*micros) } else { None }).collect()
     };
     for flooded in [false, true] {
-        let seconds = seconds(calls_with(page, ClockSync::<8>::new, &TestMemory::blank(), flooded, 20));
+        let seconds = seconds(calls_with(page, ClockSync::<8>::new, &TestMemory::filled(0), flooded, 20));
         assert!(seconds.len() >= 5, "{seconds:?}");
         assert!(seconds.windows(2).all(|two| two[1] / 1_000_000 == two[0] / 1_000_000 + 1), "{seconds:?}");
         assert!(seconds.iter().all(|micros| micros % 1_000_000 < 10_000), "in steps of 5 ms: {seconds:?}");
     }
-    assert_eq!(seconds(calls_in(page, &TestMemory::blank(), false, 20)), [0_u64; 0], "without a shared clock");
+    assert_eq!(seconds(calls_in(page, &TestMemory::filled(0), false, 20)), [0_u64; 0], "without a shared clock");
 }

@@ -142,7 +142,7 @@ impl ConfigPage {
     #[must_use]
     pub fn unprovisioned(serial: &[u8], also: u32) -> Self {
         let sum = crc::checksum(serial);
-        let seed = u64::from(sum) << 32 | u64::from(crc::Crc::new().with(serial).with(serial).value());
+        let seed = u64::from(sum) << 32 | u64::from(crc::Crc::EMPTY.with(serial).with(serial).value());
         Self {
             id: sum.checked_shr(u32::BITS.saturating_sub(CHIP_ID_BITS)).unwrap_or(sum),
             capacity: 0,

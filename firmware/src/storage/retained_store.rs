@@ -151,7 +151,7 @@ impl<M: Memory> RetainedStore<M> {
 
 /// The checksum of the sequence number and the length, before the record.
 fn start_of_sum(sequence: u32, length: u32) -> Crc {
-    Crc::new().with(&sequence.to_le_bytes()).with(&length.to_le_bytes())
+    Crc::EMPTY.with(&sequence.to_le_bytes()).with(&length.to_le_bytes())
 }
 
 /// Returns whether `a` was counted after `b`, also when the counter has wrapped between them.
@@ -161,4 +161,4 @@ const fn is_later(a: u32, b: u32) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

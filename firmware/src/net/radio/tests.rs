@@ -73,7 +73,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         reset_clock();
-        let (air, queues): (MockRadio, &Queues) = (MockRadio::default(), Box::leak(Box::new(Queues::new())));
+        let (air, queues): (MockRadio, &Queues) = (MockRadio::default(), Box::leak(Box::new(Queues::empty())));
         let radio = air.clone();
         let running = Box::pin(async move {
             run(radio, queues, ADDRESS, 7).await;

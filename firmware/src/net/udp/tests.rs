@@ -87,7 +87,7 @@ fn pair(link: LinkState) -> (End, End) {
 }
 
 fn open(stack: Stack<'static>) -> Udp<'static> {
-    Udp::open(stack, Box::leak(Box::new(Buffers::new())), PORT).unwrap()
+    Udp::open(stack, Box::leak(Box::new(Buffers::empty())), PORT).unwrap()
 }
 
 /// Runs both networks until `work` is done.
@@ -100,19 +100,33 @@ fn run<T>(a: &mut Runner<'static, Cable>, b: &mut Runner<'static, Cable>, work: 
     })
 }
 
-#[test]
-fn a_frame_reaches_the_other_side_as_it_was() {
+/// Runs `work` on two connected transports; returns its result and the counters of both.
+fn connected<T>(work: impl AsyncFnOnce(&mut Udp<'static>, &mut Udp<'static>) -> T) -> (T, [Counters; 2]) {
     let ((a_stack, mut a_run), (b_stack, mut b_run)) = pair(LinkState::Up);
     let (mut a, mut b) = (open(a_stack), open(b_stack));
-    let frame: Vec<u8> = (0..=127).collect();
-    let received = run(&mut a_run, &mut b_run, async {
+    let result = run(&mut a_run, &mut b_run, async {
         a_stack.wait_link_up().await;
+        work(&mut a, &mut b).await
+    });
+    (result, [a.counters(), b.counters()])
+}
+
+/// Receives one frame.
+async fn receive(transport: &mut Udp<'static>) -> Vec<u8> {
+    transport.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
+}
+
+#[test]
+fn a_frame_reaches_the_other_side_as_it_was() {
+    let frame: Vec<u8> = (0..=127).collect();
+    let (received, counters) = connected(async |a, b| {
         a.broadcast(&frame).await;
-        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
+        receive(b).await
     });
     assert_eq!(received, frame);
-    assert_eq!(a.counters(), Counters { sent: 1, ..Counters::default() });
-    assert_eq!(b.counters(), Counters { received: 1, ..Counters::default() });
+    let (sent, received) =
+        (Counters { sent: 1, ..Counters::default() }, Counters { received: 1, ..Counters::default() });
+    assert_eq!(counters, [sent, received]);
 }
 
 #[test]
@@ -139,7 +153,7 @@ fn datagrams_that_are_no_frames_are_skipped_and_counted() {
         for bytes in [&[][..], &[1; FRAME_BYTES_MAX + 1], &[2; 1400], &[3; 5]] {
             raw.send_to(bytes, everyone).await.unwrap();
         }
-        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
+        receive(&mut b).await
     });
     assert_eq!(received, [3; 5]);
     let expected = Counters { received: 1, receive_empty: 1, receive_too_long: 2, ..Counters::default() };
@@ -148,16 +162,13 @@ fn datagrams_that_are_no_frames_are_skipped_and_counted() {
 
 #[test]
 fn a_burst_of_a_whole_queue_arrives_in_order() {
-    let ((a_stack, mut a_run), (b_stack, mut b_run)) = pair(LinkState::Up);
-    let (mut a, mut b) = (open(a_stack), open(b_stack));
-    let received = run(&mut a_run, &mut b_run, async {
-        a_stack.wait_link_up().await;
+    let (received, _) = connected(async |a, b| {
         for number in 0..QUEUE_FRAMES {
             a.broadcast(&[u8::try_from(number).unwrap(); FRAME_BYTES_MAX]).await;
         }
         let mut received = Vec::new();
         for _ in 0..QUEUE_FRAMES {
-            received.push(usize::from(b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes[0]));
+            received.push(usize::from(receive(b).await[0]));
         }
         received
     });
@@ -166,13 +177,10 @@ fn a_burst_of_a_whole_queue_arrives_in_order() {
 
 #[test]
 fn dropping_the_receive_future_loses_no_frame() {
-    let ((a_stack, mut a_run), (b_stack, mut b_run)) = pair(LinkState::Up);
-    let (mut a, mut b) = (open(a_stack), open(b_stack));
-    let received = run(&mut a_run, &mut b_run, async {
-        a_stack.wait_link_up().await;
+    let (received, _) = connected(async |a, b| {
         assert!(embassy_futures::poll_once(b.receive(&mut [0; FRAME_BYTES_MAX])).is_pending());
         a.broadcast(&[9]).await;
-        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
+        receive(b).await
     });
     assert_eq!(received, [9]);
 }
@@ -180,5 +188,5 @@ fn dropping_the_receive_future_loses_no_frame() {
 #[test]
 fn port_zero_cannot_be_opened() {
     let ((stack, _runner), _) = pair(LinkState::Up);
-    assert_eq!(Udp::open(stack, &mut Buffers::new(), 0).err(), Some(PortZero));
+    assert_eq!(Udp::open(stack, &mut Buffers::empty(), 0).err(), Some(PortZero));
 }

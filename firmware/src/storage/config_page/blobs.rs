@@ -74,7 +74,7 @@ impl<'a> Blobs<'a> {
     /// When the length of a blob exceeds 32 bits.
     pub fn encode(&self, mut put: impl FnMut(&[u8])) -> Result<(), BlobsError> {
         let blobs = [self.firmware, self.clm, self.nvram];
-        let mut sum = crc::Crc::new();
+        let mut sum = crc::Crc::EMPTY;
         let mut put_summed = |bytes: &[u8]| {
             sum = sum.with(bytes);
             put(bytes);

@@ -5,13 +5,13 @@ use std::vec::Vec;
 
 /// Memory that outlives a reset, and loses power after a number of writes.
 #[derive(Clone)]
-struct TestMemory {
+pub(crate) struct TestMemory {
     words: Rc<RefCell<Vec<u32>>>,
     writes_left: usize,
 }
 
 impl TestMemory {
-    fn filled(word: u32) -> Self {
+    pub(crate) fn filled(word: u32) -> Self {
         Self { words: Rc::new(RefCell::new(std::vec![word; STORE_WORDS])), writes_left: usize::MAX }
     }
 

@@ -160,7 +160,7 @@ impl SimNode for RadioBoard {
 
     fn boot(plan: &Plan, boot: Boot) -> Self {
         let exchange = Shared::new(RefCell::new(Exchange { records: boot.records, ..Exchange::default() }));
-        let (radio, queues) = (MockRadio::default(), Rc::new(Queues::new()));
+        let (radio, queues) = (MockRadio::default(), Rc::new(Queues::empty()));
         let page = ConfigPage {
             options: if boot.may_lead { 0 } else { options::NEVER_LEADS },
             id: boot.me.0,
