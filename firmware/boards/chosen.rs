@@ -9,12 +9,10 @@ use protocol::base::options::Configurable;
 
 include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 
-/// Capacity for neighbours and members.
 pub(crate) const PEERS_MAX: usize = 32;
 
 firmware::emit_node_bytes!(protocol::Node<Election, Mutex, PEERS_MAX, Service, Membership>);
 
-/// How the node starts.
 pub(crate) fn start(page: ConfigPage, entropy: u64) -> Start<Election, Mutex, Service, Membership> {
     let (election, mutex) = (|| with_options(ELECTION_OPTIONS), || with_options(MUTEX_OPTIONS));
     Start { page, group: Membership::from_page, election, mutex, service, entropy }

@@ -20,7 +20,6 @@ const FULL_SCALE_MV: u32 = 3_600;
 /// Steps of full scale: 12 bits.
 const FULL_SCALE_STEPS: u32 = 1 << 12;
 
-/// Watchdog and converter.
 pub(crate) struct Nrf {
     saadc: Saadc<'static, 1>,
     watchdog: Option<WatchdogHandle>,

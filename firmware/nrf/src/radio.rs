@@ -12,7 +12,6 @@ const ENERGY_OFFSET_DBM: i16 = -93;
 /// The shortest frame that has an energy measurement.
 const MEASURED_BYTES_MIN: usize = 3;
 
-/// The radio.
 pub(crate) struct NrfRadio {
     driver: Driver<'static>,
     packet: Packet,

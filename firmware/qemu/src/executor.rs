@@ -36,7 +36,6 @@ pub(crate) fn run(start: impl FnOnce(Spawner)) -> ! {
     }
 }
 
-/// Sleeps for ever.
 pub(crate) fn idle() -> ! {
     loop {
         cortex_m::asm::wfi();

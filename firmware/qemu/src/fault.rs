@@ -21,13 +21,9 @@ const _: () = assert!(FIELDS < FAULT_WORDS, "the fields and their checksum fit")
 /// Faults since power-on.
 #[derive(Clone, Copy, Default, defmt::Format)]
 pub(crate) struct FaultCounters {
-    /// Panics of the program.
     pub(crate) panics: u32,
-    /// Faults of the processor.
     pub(crate) faults: u32,
-    /// Timeouts of the watchdog.
     pub(crate) watchdog: u32,
-    /// Halts of the node.
     pub(crate) halts: u32,
     /// All of these since the board was last healthy.
     pub(crate) streak: u32,

@@ -18,7 +18,6 @@ use firmware::runner::DriverCounters;
 /// Frames received before other tasks run.
 const BURST_FRAMES: u32 = 16;
 
-/// The task that runs the network.
 static TASK: AtomicWaker = AtomicWaker::new();
 /// Whether the link may have changed since it was last read.
 static LINK_CHANGED: AtomicBool = AtomicBool::new(true);
@@ -35,7 +34,6 @@ pub(crate) fn counters() -> DriverCounters {
     DriverCounters { received, lost: received_bad.saturating_add(sent_bad).saturating_add(stuck) }
 }
 
-/// Handles the controller's interrupt.
 pub(crate) fn on_interrupt() {
     let fired = chip::take_interrupts();
     if fired & registers::INT_PHY != 0 {
@@ -44,11 +42,9 @@ pub(crate) fn on_interrupt() {
     TASK.wake();
 }
 
-/// The Ethernet controller.
 pub(crate) struct Lan9118 {
     address: [u8; 6],
     link: LinkState,
-    /// Frames received in this burst.
     burst: u32,
     received: chip::Buffer,
     sending: chip::Buffer,
@@ -142,7 +138,6 @@ impl Driver for Lan9118 {
     }
 }
 
-/// A received frame.
 pub(crate) struct Received<'a> {
     buffer: &'a mut chip::Buffer,
     length: usize,

@@ -67,7 +67,6 @@ fn main() -> ! {
     executor::run(|spawner| start(spawner, page, ethernet))
 }
 
-/// Starts the network and the node.
 fn start(spawner: Spawner, page: ConfigPage, ethernet: Lan9118) {
     // Borrowed by the network: a task that owned it would hold two copies.
     static ETHERNET: StaticCell<Lan9118> = StaticCell::new();

@@ -26,7 +26,6 @@ impl Block {
         }
     }
 
-    /// Writes the register at `offset` bytes.
     pub(crate) fn write(self, offset: usize, value: u32) {
         let register = self.register(offset);
         #[expect(unsafe_code, reason = "a device register: aligned, inside the block, and never memory of the program")]

@@ -9,9 +9,7 @@
 
 use firmware::storage::retained_store::{Memory, STORE_WORDS};
 
-/// Words of the page.
 const PAGE_WORDS: usize = 1024;
-/// Words of the counters of faults.
 pub(crate) const FAULT_WORDS: usize = 16;
 
 const _: () = assert!(FAULT_WORDS + STORE_WORDS <= PAGE_WORDS, "both parts fit the page");
@@ -28,9 +26,7 @@ pub(crate) struct Retained {
 }
 
 impl Retained {
-    /// The counters of faults.
     pub(crate) const FAULTS: Self = Self { start: 0, words: FAULT_WORDS };
-    /// The records.
     pub(crate) const RECORDS: Self = Self { start: FAULT_WORDS, words: STORE_WORDS };
 
     /// The address of the word at `index`, if it is inside the part and the page.

@@ -107,7 +107,6 @@ pub(crate) fn start() {
     Interrupt::Alarm.enable();
 }
 
-/// Handles the alarm.
 pub(crate) fn on_alarm() {
     TIMERS.with(Clock::serve);
 }

@@ -12,7 +12,6 @@ const LINES: usize = 32;
 pub(crate) enum Interrupt {
     /// Timer 1, the alarm.
     Alarm = 9,
-    /// The Ethernet controller.
     Ethernet = 13,
 }
 

@@ -36,7 +36,6 @@ const TIMEOUT_CYCLES: u32 = {
 pub(crate) struct Watchdog(Block);
 
 impl Watchdog {
-    /// Starts it.
     pub(crate) fn start() -> Self {
         let device = WATCHDOG;
         device.write(LOCK, LOCK_KEY);

@@ -22,9 +22,7 @@ use firmware::ui::pins::{LOW, PinButton};
 pub use hardware::{Rp, Vsys};
 use portable_atomic as _;
 
-/// Size of the flash.
 const FLASH_BYTES: usize = 2 * 1024 * 1024;
-/// Address of the flash.
 const FLASH_BASE: u32 = 0x1000_0000;
 
 type RpFlash = flash::Flash<'static, peripherals::FLASH, Blocking, FLASH_BYTES>;

@@ -1,7 +1,5 @@
 //! Start-up and reset of every Cortex-M board, and the memory its map reserves.
 
-#[cfg(feature = "reset-on-panic")]
-mod fault;
 #[cfg(all(feature = "embassy", feature = "defmt"))]
 mod start;
 
@@ -96,6 +94,15 @@ pub fn log_panic(info: &core::panic::PanicInfo<'_>) {
     } else {
         defmt::error!("panic; resetting");
     }
+}
+
+/// The panic handler of a board without its own: log and reset, a crash and recovery as the algorithms tolerate.
+#[cfg(feature = "reset-on-panic")]
+#[panic_handler]
+fn on_panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    log_panic(info);
+    defmt::flush();
+    reset()
 }
 
 /// Defines a symbol whose value is the size of a node: in an image, the node is an invisible part of its task.

@@ -15,7 +15,6 @@ pub const LOCK: LockId = LockId::from_name("counter");
 const IDLE_MAX: Duration = Duration::from_millis(600);
 /// How long the lock is held after the increment.
 const HOLD: Duration = Duration::from_millis(60);
-/// The requested lease.
 const LEASE: Duration = Duration::from_secs(2);
 const _: () = assert!(LEASE.as_micros() <= Timing::LAN.lock_lease.as_micros(), "no lease is longer");
 
@@ -32,21 +31,11 @@ pub struct Contender {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    Idle {
-        until: Instant,
-    },
+    Idle { until: Instant },
     Waiting,
-    /// The lock is held; the increment is not requested yet.
-    Granted {
-        fence: Fence,
-    },
-    /// The increment is requested.
-    Counting {
-        fence: Fence,
-    },
-    Holding {
-        until: Instant,
-    },
+    Granted { fence: Fence },  // the lock is held; the increment is not requested yet
+    Counting { fence: Fence }, // the increment is requested
+    Holding { until: Instant },
     Releasing,
     Done,
 }

@@ -12,7 +12,6 @@ const SHORT: u64 = 128;
 /// Detects the beginning of each second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SecondTick {
-    /// Last second observed.
     last: Option<u64>,
 }
 

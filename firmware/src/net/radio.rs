@@ -190,7 +190,6 @@ pub async fn run(radio: impl Radio, queues: &Queues, address: Address, seed: u64
     }
 }
 
-/// A radio with CSMA/CA.
 struct CsmaMac<'q, R> {
     radio: R,
     queues: &'q Queues,

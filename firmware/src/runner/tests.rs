@@ -24,7 +24,6 @@ use std::rc::Rc;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// A call of the loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Call {
     Sent,

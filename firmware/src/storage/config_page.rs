@@ -285,17 +285,9 @@ mod tests {
     }
 
     #[test]
-    fn the_radio_settings_are_at_offset_49() {
-        let page = ConfigPage { channel: 26, pan: 0x1234, ..PAGE };
-        assert_eq!(page.encode()[48..52], [3, 26, 0x34, 0x12]);
-        assert_eq!(ConfigPage::decode(&page.encode()), Ok(page));
-        assert_eq!(ConfigPage::decode(&ConfigPage { channel: 10, ..PAGE }.encode()), Err(PageError::Channel(10)));
-    }
-
-    #[test]
-    fn the_group_size_is_at_offset_52() {
-        let page = ConfigPage { members: 16, ..PAGE };
-        assert_eq!(page.encode()[52..54], [16, 0]);
+    fn the_settings_of_radio_and_group_are_at_offset_48() {
+        let page = ConfigPage { channel: 26, pan: 0x1234, members: 16, ..PAGE };
+        assert_eq!(page.encode()[48..54], [3, 26, 0x34, 0x12, 16, 0]);
         assert_eq!(ConfigPage::decode(&page.encode()), Ok(page));
     }
 
@@ -326,14 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn blank_memory_is_no_page() {
+    fn blank_memory_port_zero_and_a_channel_outside_the_band_are_refused() {
         assert_eq!(ConfigPage::decode(&[0; PAGE_BYTES]), Err(PageError::Magic([0; 4])));
         assert_eq!(ConfigPage::decode(&[0xff; PAGE_BYTES]), Err(PageError::Magic([0xff; 4])));
-    }
-
-    #[test]
-    fn port_zero_is_refused() {
         assert_eq!(ConfigPage::decode(&ConfigPage { port: 0, ..PAGE }.encode()), Err(PageError::Port));
+        assert_eq!(ConfigPage::decode(&ConfigPage { channel: 10, ..PAGE }.encode()), Err(PageError::Channel(10)));
     }
 
     #[test]

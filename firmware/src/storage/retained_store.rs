@@ -15,7 +15,6 @@
 use crate::copy_bytes;
 use crate::storage::crc::Crc;
 
-/// The longest record.
 pub(crate) const RECORD_BYTES_MAX: usize = 256;
 
 /// Words of memory that [`Store`] needs.

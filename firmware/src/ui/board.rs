@@ -196,7 +196,6 @@ mod tests {
         }
     }
 
-    /// LED and button of a board.
     struct Ui(LedSignal, PressQueue);
 
     impl Ui {

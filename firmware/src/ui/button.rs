@@ -10,7 +10,6 @@ use embassy_time::{Duration, Timer};
 const LONG_PRESS: Duration = Duration::from_secs(1);
 /// How long contacts bounce.
 const BOUNCE: Duration = Duration::from_millis(20);
-/// Queued presses.
 const QUEUE: usize = 2;
 
 /// A press of the button.

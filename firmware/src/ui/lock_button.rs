@@ -3,22 +3,14 @@
 use protocol::Timing;
 use protocol::mutex::{Command, LockId, Notice};
 
-/// The lock that the button requests.
 pub(super) const BUTTON_LOCK: LockId = LockId::from_name("button");
 
 /// State of the button's lock on this node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LockButton {
-    /// Not requested.
-    #[default]
     Idle,
-    /// Requested, not granted yet.
     Requested,
-    /// Held.
-    Held {
-        /// Whether the lease ends unless it is renewed.
-        expiring: bool,
-    },
+    Held { expiring: bool }, // whether the lease ends unless it is renewed
 }
 
 impl LockButton {
@@ -57,7 +49,6 @@ impl LockButton {
         };
     }
 
-    /// Returns whether this node holds the lock.
     pub(super) const fn is_held(self) -> bool {
         matches!(self, Self::Held { .. })
     }
@@ -73,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_press_requests_the_lock_and_the_next_releases_it() {
-        let mut button = LockButton::default();
+        let mut button = LockButton::Idle;
         assert!(matches!(button.press(), Command::Acquire { lock: BUTTON_LOCK, .. }) && !button.is_held());
         button.on_notice(&Notice::Waiting { lock: BUTTON_LOCK, ahead: 1 });
         assert!(!button.is_held() && button.poll_command().is_none());
@@ -86,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_press_while_waiting_cancels_the_request() {
-        let mut button = LockButton::default();
+        let mut button = LockButton::Idle;
         button.press();
         assert_eq!(button.press(), Command::Cancel { lock: BUTTON_LOCK });
         button.on_notice(&Notice::Refused { lock: BUTTON_LOCK, reason: Refusal::Cancelled });

@@ -6,24 +6,20 @@
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The purpose of a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// Positions and capacities of nodes.
     Placement,
-    /// Movement of nodes.
     Mobility,
     /// Back-off, fading, loss and every other draw of the medium.
     Network,
     /// Targets and moments of faults.
     Faults,
-    /// Noise in measured capacities.
     Noise,
     /// Boot moments, drifts and seeds of nodes.
     Node,
     /// Links that work in one direction only.
     OneWay,
-    /// The lock workload.
     Locks,
 }
 
@@ -43,7 +39,6 @@ pub(crate) fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// A random number generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(Xoshiro256PlusPlus);
 
@@ -71,13 +66,11 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Draws whether an event of this probability happens.
     pub(crate) fn happens(&mut self, probability: Probability) -> bool {
         // A certain event takes no draw.
         probability.0 > 0 && (probability.0 >= Probability::ALWAYS.0 || probability.includes(self.next_u64()))
     }
 
-    /// Draws from an exponential distribution with this mean.
     pub(crate) fn exponential(&mut self, mean: u64) -> u64 {
         let draw = 1.0 - self.next_f64();
         (-(draw.ln()) * mean as f64).round() as u64
@@ -94,10 +87,8 @@ impl Rng {
 pub struct Probability(u64);
 
 impl Probability {
-    /// Zero.
     pub(crate) const NEVER: Self = Self(0);
 
-    /// One.
     pub(crate) const ALWAYS: Self = Self(1 << 32);
 
     /// Creates a probability from a number, clamped to 0 to 1.

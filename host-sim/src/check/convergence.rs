@@ -11,14 +11,12 @@ use crate::sim::topology::{Link, NO_COMPONENT};
 use crate::sim::world::{PowerState, World};
 use crate::trace::{EventKind, Observer, TraceEvent};
 
-/// One component of the network.
 #[derive(Clone, Copy, Debug, Default)]
 struct Component {
     size: u32,
     /// A leader that some of its nodes follow, and how many do.
     leader: Option<u32>,
     followers: u32,
-    /// One of its nodes.
     member: u32,
     /// Whether it has a candidate.
     can_lead: bool,
@@ -47,7 +45,6 @@ pub(crate) struct LeaderTime {
 struct NodeStatus {
     up: bool,
     boots: u32,
-    /// Whether it can lead.
     fit: bool,
     /// Whether it was asked to yield.
     yielded: bool,
@@ -218,7 +215,6 @@ impl Convergence {
         self.update_agreement();
     }
 
-    /// Updates whether the network agrees.
     fn update_agreement(&mut self) {
         let agrees = self.unanimous == self.components.len()
             && self.components.iter().all(|component| self.is_agreed(component));

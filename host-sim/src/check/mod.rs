@@ -1,6 +1,6 @@
 //! Properties that must hold: one file each, and one line each in `checkers!`.
 //!
-//! An *always* property is checked on every event. A *settled* property is checked on the state ([`Settled`]) of a
+//! An *always* property is checked on every event. A *settled* property is checked on the state (`Settled`) of a
 //! network that has had time to settle.
 
 pub mod convergence;
@@ -17,7 +17,6 @@ use crate::trace::{Observer, TraceEvent};
 
 /// A property that holds at every moment.
 trait Always: Default {
-    /// The checker's name.
     const NAME: &'static str;
 
     /// Takes what the checker needs from the scenario's expectations.

@@ -45,7 +45,6 @@ impl Always for Checker {
 }
 
 impl Checker {
-    /// Returns how a node's detection of the end is wrong, if it is.
     fn violation(&self, node: u32, job: u32) -> Option<String> {
         if let Some(activity) = self.quiescence.activity() {
             return Some(format!("node {node} announces the end of job {job} while {activity}"));

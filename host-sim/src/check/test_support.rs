@@ -10,10 +10,8 @@ use protocol::election::Winner;
 use protocol::mutex::Fence;
 use protocol::service::snapshot;
 
-/// Nothing found.
 pub(super) const NOTHING: [String; 0] = [];
 
-/// The snapshot that tests are about.
 pub(super) const ID: snapshot::Id = snapshot::Id { initiator: NodeId(0), incarnation: 1, number: 1 };
 
 /// Runs a new checker over `events` and returns its findings.
@@ -34,7 +32,6 @@ pub(super) fn of_lock(node: u32, lock: u8, lock_event: LockEvent) -> TraceEvent 
     event(node, EventKind::Lock { lock, event: lock_event })
 }
 
-/// A grant of a lock.
 pub(super) fn granted(node: u32, lock: u8, count: u64) -> TraceEvent {
     of_lock(node, lock, LockEvent::Acquired { fence: fence(count) })
 }

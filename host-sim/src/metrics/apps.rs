@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 /// How many rounds clocks have to converge before their spread is measured.
 const ROUNDS: u32 = 10;
 
-/// The applications of one run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AppMetrics {
     quiescence: Quiescence,
@@ -26,7 +25,6 @@ pub(super) struct AppMetrics {
 }
 
 impl AppMetrics {
-    /// Returns the measured values, by name.
     pub(super) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = [
             (self.snapshots_requested, "snapshots", self.snapshots),

@@ -4,7 +4,6 @@ use crate::base::Micros;
 use crate::trace::{EventKind, LockEvent, Observer, TraceEvent};
 use std::collections::BTreeMap;
 
-/// The locks of one run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LockMetrics {
     /// When each node requested each lock.
@@ -21,7 +20,6 @@ pub(super) struct LockMetrics {
 }
 
 impl LockMetrics {
-    /// Returns the measured values, by name.
     pub(super) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = [("grants", self.grants), ("writes", self.accepted), ("writes_refused", self.refused)];
         self.samples.iter().copied().chain(counts.into_iter().filter(|_| self.used))
@@ -76,6 +74,7 @@ mod tests {
     #[test]
     fn waits_and_recoveries_are_measured_from_the_request() {
         let mut metrics = LockMetrics::default();
+        assert_eq!(metrics.samples().count(), 0, "a run without locks has nothing to measure");
         let acquired = LockEvent::Acquired { fence: Fence::ZERO };
         let request = LockEvent::Requests { try_only: false };
         let of = |node, lock_event| (node, EventKind::Lock { lock: 0, event: lock_event });
@@ -99,10 +98,5 @@ mod tests {
             ("writes_refused", 1),
         ];
         assert!(metrics.samples().eq(expected), "{:?}", metrics.samples().collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_run_without_locks_has_nothing_to_measure() {
-        assert_eq!(LockMetrics::default().samples().count(), 0);
     }
 }

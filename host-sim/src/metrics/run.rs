@@ -27,7 +27,6 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
 }
 
-/// The observers of a run, and the caller's.
 struct Observers<'a> {
     convergence: &'a mut Convergence,
     workload: &'a mut WorkloadMetrics,

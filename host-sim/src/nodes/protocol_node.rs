@@ -62,7 +62,6 @@ pub struct ProtocolPlan<L = NoMutex, U = NoService> {
     mutex: L,
     service: U,
     group: Option<Group>,
-    /// The key of its frames.
     key: Key,
 }
 
@@ -83,7 +82,6 @@ impl<const ROOM: usize, L: Mutex, U: AppAdapter> ProtocolNode<ROOM, L, U> {
     }
 }
 
-/// Returns the name of a broken bound.
 fn halt_name(halt: Halt) -> &'static str {
     match halt {
         Halt::Outbox => "outbox",

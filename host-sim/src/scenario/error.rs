@@ -13,12 +13,10 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// Creates an error about the part of the file at `span`.
     pub(super) fn at(file: &str, source: &str, span: Range<usize>, text: String) -> Self {
         Self { file: file.to_owned(), line: Some(line_of(source, span.start)), text }
     }
 
-    /// Creates the error for a file that cannot be read.
     pub(super) fn unreadable(file: &str, error: &std::io::Error) -> Self {
         let text = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -27,7 +25,6 @@ impl ScenarioError {
         Self { file: file.to_owned(), line: None, text }
     }
 
-    /// Creates an error from one of the TOML reader.
     pub(super) fn from_toml(file: &str, source: &str, error: &toml::de::Error) -> Self {
         let text = reword(error.message());
         Self::at(file, source, error.span().unwrap_or(0..0), text)
@@ -91,26 +88,4 @@ fn reword(message: &str) -> String {
     }
     // The reader may add lines with an excerpt.
     message.lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_key_is_answered_with_the_nearest_one() {
-        let message = "unknown field `tpology`, expected one of `nodes`, `topology`, `timing`";
-        assert_eq!(reword(message), "there is no key \"tpology\" here; the nearest is \"topology\"");
-    }
-
-    #[test]
-    fn a_key_like_no_other_is_answered_with_all_of_them() {
-        let message = "unknown field `zzzzzzzzzz`, expected `from` or `to`";
-        assert_eq!(reword(message), "there is no key \"zzzzzzzzzz\" here, only from, to");
-    }
-
-    #[test]
-    fn lines_count_from_one() {
-        assert_eq!([line_of("a\nb\nc", 0), line_of("a\nb\nc", 2), line_of("a\nb\nc", 99)], [1, 2, 3]);
-    }
 }

@@ -98,7 +98,6 @@ fn check_keys(reader: &Reader<'_>, fault: &RawFault) -> Result<(), ScenarioError
     Ok(())
 }
 
-/// A fault being read.
 struct Fault<'a> {
     reader: &'a Reader<'a>,
     nodes: u32,

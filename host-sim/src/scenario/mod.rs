@@ -37,7 +37,6 @@ pub const DETECTIONS: &[&str] = AnyDetection::<APP_GROUP_MAX>::NAMES;
 /// How many members a group without locks and applications may have.
 pub(crate) const MEMBERS_MAX: usize = SLOTS_MAX;
 
-/// Returns whether the election called `name` works in a group.
 #[must_use]
 pub(crate) fn needs_group(name: &str) -> bool {
     AnyElection::by_name(name).is_some_and(|election| election.scope() == Scope::Group)
@@ -161,7 +160,6 @@ impl Scenario {
         name.to_owned()
     }
 
-    /// Returns how many members a group may have here.
     pub(crate) fn members_max(&self) -> usize {
         if self.world.locks.is_some() {
             LOCK_GROUP_MAX

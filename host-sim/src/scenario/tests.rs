@@ -46,15 +46,15 @@ fn a_minimal_scenario_has_sensible_defaults() {
 
 #[test]
 fn an_unknown_name_gives_file_line_and_the_nearest_one() {
-    let cases = [
+    refuses(&[
         ("[medum]\n", 6, "there is no key \"medum\" here; the nearest is \"medium\""),
         ("[medium]\nlos = \"1%\"\n", 7, "there is no key \"los\" here; the nearest is \"loss\""),
         ("[timing]\nheartbeet = \"1s\"\n", 7, "there is no key \"heartbeet\" here; the nearest is \"heartbeat\""),
         ("[medium]\nkind = \"rado\"\n", 7, "there is no medium \"rado\" here; the nearest is \"radio\""),
         ("[[faults]]\nat = \"1s\"\ndo = \"crush\"\n", 8, "there is no fault \"crush\" here; the nearest is \"crash\""),
         ("[expect]\nfailover = { p9 = \"1s\" }\n", 7, "there is no key \"p9\" here; the nearest is \"p99\""),
-    ];
-    refuses(&cases);
+        ("[expect]\nfailover = { zzzzzz = 1 }\n", 7, "there is no key \"zzzzzz\" here, only p50, p99, p999, max"),
+    ]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_renamed_key_gives_file_line_and_its_new_name() {
 
 #[test]
 fn a_number_out_of_range_gives_file_line_and_the_range() {
-    let cases = [
+    refuses(&[
         ("[medium]\nqueue = 0\n", 7, "0 is out of range: it must be from 1 to 1000"),
         ("[medium]\nrange = -1\n", 7, "-1 is out of range: it must be above 0 and at most 10000000"),
         ("[medium]\nloss = \"101%\"\n", 7, "\"101%\" is not a share from \"0%\" to \"100%\""),
@@ -106,13 +106,12 @@ fn a_number_out_of_range_gives_file_line_and_the_range() {
             9,
             "the first of two values must not be above the second",
         ),
-    ];
-    refuses(&cases);
+    ]);
 }
 
 #[test]
 fn a_missing_or_misplaced_key_is_named() {
-    let cases = [
+    refuses(&[
         ("[[faults]]\ndo = \"heal\"\n", 6, "the key \"at\" is missing"),
         ("[[faults]]\nat = \"1s\"\ndo = \"crash\"\n", 6, "the fault \"crash\" needs the key \"node\""),
         (
@@ -123,8 +122,7 @@ fn a_missing_or_misplaced_key_is_named() {
         ("[medium]\ndelay = \"1ms\"\n", 7, "the key \"delay\" goes with the medium \"lan\""),
         ("[topology]\nshape = \"line\"\ncolumns = 2\n", 6, "the key \"columns\" goes with the shape \"grid\""),
         ("[topology]\nshape = \"positions\"\npositions = [[0, 0]]\n", 6, "there are 1 positions for 4 nodes"),
-    ];
-    refuses(&cases);
+    ]);
     let lease = with("[timing]\nquarantine = \"1s\"\n").unwrap_err();
     assert!(lease.starts_with("test.toml:6: quarantine must outlast"), "{lease}");
     assert_eq!(parse("nodes = 1\n").unwrap_err(), "test.toml:1: the key \"name\" is missing.");
@@ -132,7 +130,7 @@ fn a_missing_or_misplaced_key_is_named() {
 
 #[test]
 fn errors_in_locks_are_named() {
-    let cases = [
+    refuses(&[
         ("[locks]\nmutex = \"centrl\"\n", 7, "there is no mutex \"centrl\" here; the nearest is \"central\""),
         ("[locks]\nnames = []\n", 7, "there are 1 to 4 locks, each with a name of its own"),
         ("[locks]\nnames = [\"a\", \"a\"]\n", 7, "there are 1 to 4 locks, each with a name of its own"),
@@ -143,8 +141,7 @@ fn errors_in_locks_are_named() {
             7,
             "there is no checker \"one-holders\" here; the nearest is \"one-holder\"",
         ),
-    ];
-    refuses(&cases);
+    ]);
     let too_many =
         parse("name = \"test\"\nnodes = 17\nduration = \"10s\"\n[topology]\nshape = \"complete\"\n[locks]\n");
     assert_eq!(too_many.unwrap_err(), "test.toml:2: locks work in a group, which has at most 16 members.");

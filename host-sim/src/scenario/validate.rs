@@ -23,7 +23,6 @@ use toml::Spanned;
 /// A complete network has a link for every pair: more nodes than this would fill the memory.
 const COMPLETE_MAX: u32 = 4_096;
 
-/// A file being read.
 pub(super) struct Reader<'a> {
     file: &'a str,
     source: &'a str,
@@ -60,7 +59,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the nodes that a fault hits.
     pub(super) fn target(&self, node: &Spanned<Nodes>, nodes: u32) -> Result<FaultTarget, ScenarioError> {
         Ok(match node.get_ref() {
             Nodes::Listed(_) => FaultTarget::Nodes(self.ids(node.span(), node.get_ref(), nodes)?),
@@ -121,7 +119,6 @@ pub(super) fn choose<'a>(
     found.ok_or_else(|| reader.error(name.span(), unknown_name(noun, name.get_ref(), known)))
 }
 
-/// Returns the place of a value, if it is given.
 pub(super) fn span_of<T>(value: Option<&Spanned<T>>) -> Option<Range<usize>> {
     value.map(Spanned::span)
 }

@@ -4,7 +4,6 @@ use crate::base::Micros;
 use crate::base::rng::{Rng, Stream, derive_seed};
 use protocol::base::capacity::Capacity;
 
-/// The capacities of all nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CapacityPlan {
     pub(crate) rule: CapacityRule,

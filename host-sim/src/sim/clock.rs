@@ -18,7 +18,6 @@ impl Clock {
         Self { started, ppm }
     }
 
-    /// Returns the local time at `now`.
     pub(crate) fn local(&self, now: Micros) -> Instant {
         let passed = now.saturating_sub(self.started);
         Instant::from_micros(passed.saturating_add_signed(scale(passed, self.ppm, MILLION)))

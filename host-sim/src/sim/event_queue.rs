@@ -16,17 +16,13 @@ pub(crate) enum Kind {
     /// A transmitter has sensed whether the channel is free.
     CarrierSense,
     TransmitStart,
-    /// A delayed frame arrives.
     Arrival,
-    /// A step of the fault plan is due.
     Fault,
     Move,
     Measure,
-    /// The lock workload of a node acts.
     LockAction,
     /// A write reaches the resource that a lock protects.
     WriteArrival,
-    /// The shared clocks of all nodes are compared.
     CompareClocks,
 }
 
@@ -45,7 +41,6 @@ const KINDS: [Kind; 12] = [
     Kind::CompareClocks,
 ];
 
-/// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) at: Micros,
@@ -68,7 +63,6 @@ struct Entry {
 const KIND_BITS: u32 = 4;
 const LATER: u64 = 1 << 63;
 
-/// The pending events.
 #[derive(Default)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Entry>>,
@@ -86,7 +80,6 @@ impl EventQueue {
         self.heap.push(Reverse(Entry { at, order, target, detail }));
     }
 
-    /// Removes and returns the next event.
     pub(crate) fn pop(&mut self) -> Option<Event> {
         let Reverse(Entry { at, order, target, detail }) = self.heap.pop()?;
         let kind = KINDS[(order & ((1 << KIND_BITS) - 1)) as usize];

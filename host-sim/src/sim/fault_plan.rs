@@ -4,7 +4,6 @@ use crate::base::Micros;
 use crate::sim::link_fault::LinkFault;
 use crate::trace::AppRequest;
 
-/// One step of the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FaultStep {
     /// The earliest moment.
@@ -23,38 +22,27 @@ pub(crate) enum FaultAction {
     /// Nodes stop; state that they have not stored is lost.
     Crash(FaultTarget),
     /// Nodes that are down boot; a blank one has lost its stored records too.
-    Restart {
-        target: FaultTarget,
-        blank: bool,
-    },
+    Restart { target: FaultTarget, blank: bool },
     /// Nodes neither receive nor send until they resume.
-    Pause {
-        target: FaultTarget,
-        clock: PauseClock,
-    },
+    Pause { target: FaultTarget, clock: PauseClock },
+    /// Paused nodes resume.
     Resume(FaultTarget),
     /// Frames do not cross from one side to another.
     Partition(PartitionCut),
+    /// The partition ends.
     Heal,
     /// A link fault begins, or ends.
     Link(LinkFault),
     /// Nodes measure another capacity; `None` makes them unfit to lead.
-    Capacity {
-        target: FaultTarget,
-        capacity: Option<u16>,
-    },
+    Capacity { target: FaultTarget, capacity: Option<u16> },
     /// The application asks a leader to hand over.
     Yield(FaultTarget),
     /// The application calls an election.
     Call(FaultTarget),
     /// The user asks something of the application.
-    Request {
-        target: FaultTarget,
-        request: AppRequest,
-    },
+    Request { target: FaultTarget, request: AppRequest },
 }
 
-/// The nodes that a fault hits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FaultTarget {
     /// By id.

@@ -5,7 +5,6 @@ use crate::base::Micros;
 /// Bytes of storage for one frame: more than any medium carries, so that a frame over the limit is seen and not cut.
 pub(crate) const FRAME_CAPACITY: usize = 256;
 
-/// A reference to a frame in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameRef(u32);
 
@@ -73,7 +72,6 @@ impl FramePool {
         &self.slots[frame.0 as usize]
     }
 
-    /// Adds a reference to a frame.
     pub(crate) fn retain(&mut self, frame: FrameRef) {
         self.slots[frame.0 as usize].references += 1;
     }

@@ -8,15 +8,10 @@ use crate::sim::topology::Link;
 /// The longest delay of a duplicate after the first copy.
 const DUPLICATE_DELAY_MAX: Micros = 20_000;
 
-/// The delivery of a frame to one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Lost,
-    /// The delay is on top of the medium's own; a duplicate has one of its own.
-    Received {
-        delay: Micros,
-        duplicate: Option<Micros>,
-    },
+    Received { delay: Micros, duplicate: Option<Micros> }, // delays on top of the medium's own
 }
 
 /// A link fault of a fault plan, or the end of one.

@@ -18,7 +18,6 @@ pub(crate) struct MobilityPlan {
     pub(crate) tick: Micros,
     /// The area of waypoints; `None` for the rectangle around the first positions.
     pub(crate) area: Option<Area>,
-    /// The moment at which all movement ends.
     pub(crate) until: Micros,
 }
 
@@ -30,7 +29,6 @@ struct Leg {
     rests_until: Micros,
 }
 
-/// The movement of all nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct RandomWaypoint {
     pub(crate) plan: MobilityPlan,

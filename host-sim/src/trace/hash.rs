@@ -4,7 +4,6 @@ use super::{EventKind, TraceEvent, app_event, lock_event};
 use crate::base::rng::mix;
 use protocol::base::term::Term;
 
-/// A hash of all events of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceHash(u64);
 

@@ -216,29 +216,23 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_of_json() {
-        let event = TraceEvent { at: 1_500, node: Some(4), kind: EventKind::Follows { leader: 9, term: TERM } };
-        let line = serde_json::to_string(&event).unwrap();
-        assert_eq!(line, r#"{"at":1500,"node":4,"event":"follows","leader":9,"term":"3.9"}"#);
-    }
-
-    #[test]
-    fn an_event_of_a_lock_is_one_line_too() {
         let fence = Fence { term: TERM, count: LamportTime(7) };
-        let kind = EventKind::Lock { lock: 1, event: LockEvent::Wrote { fence, accepted: false } };
-        let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(4), kind }).unwrap();
-        let expected =
-            r#"{"at":1500,"node":4,"event":"lock","lock":1,"lock_event":"wrote","fence":"3.9:7","accepted":false}"#;
-        assert_eq!(line, expected);
-    }
-
-    #[test]
-    fn an_event_of_an_application_is_one_line_too() {
         let snapshot = snapshot::Id { initiator: NodeId(2), incarnation: 1, number: 7 };
-        let kind = EventKind::App { event: AppEvent::Channel { snapshot, from: 0, to: 4, amount: 9 } };
-        let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(2), kind }).unwrap();
-        let expected =
-            r#"{"at":1500,"node":2,"event":"app","app_event":"channel","snapshot":"2.1.7","from":0,"to":4,"amount":9}"#;
-        assert_eq!(line, expected);
+        let cases = [
+            (EventKind::Follows { leader: 9, term: TERM }, r#""event":"follows","leader":9,"term":"3.9""#),
+            (
+                EventKind::Lock { lock: 1, event: LockEvent::Wrote { fence, accepted: false } },
+                r#""event":"lock","lock":1,"lock_event":"wrote","fence":"3.9:7","accepted":false"#,
+            ),
+            (
+                EventKind::App { event: AppEvent::Channel { snapshot, from: 0, to: 4, amount: 9 } },
+                r#""event":"app","app_event":"channel","snapshot":"2.1.7","from":0,"to":4,"amount":9"#,
+            ),
+        ];
+        for (kind, expected) in cases {
+            let line = serde_json::to_string(&TraceEvent { at: 1_500, node: Some(4), kind }).unwrap();
+            assert_eq!(line, format!(r#"{{"at":1500,"node":4,{expected}}}"#));
+        }
     }
 
     #[test]

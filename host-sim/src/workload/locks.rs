@@ -32,16 +32,11 @@ pub struct LockPlan {
     pub fencing: bool,
 }
 
-/// The state of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ContenderState {
     Idle,
     Requesting,
-    Holding {
-        fence: Fence,
-        /// The moment at which it releases the lock.
-        release_at: Micros,
-    },
+    Holding { fence: Fence, release_at: Micros },
 }
 
 /// The workload of one node on one lock.
@@ -64,19 +59,15 @@ enum Resource {
     Unfenced(u64),
 }
 
-/// A write in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write {
-    /// The index of the lock.
     pub(crate) lock: u8,
-    /// The fence under which it was made.
     pub(crate) fence: Fence,
 }
 
 /// The moment of a contender's next action, and the event detail that names it.
 pub(crate) type Scheduled = Option<(Micros, u32)>;
 
-/// An action of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContenderAction {
     Request { try_only: bool, lease: Micros },
@@ -126,7 +117,6 @@ impl LockWorkload {
         self.ids[usize::from(lock)]
     }
 
-    /// Returns the index of a lock.
     pub(crate) fn lock(&self, id: LockId) -> Option<u8> {
         self.ids.iter().position(|&other| other == id).map(|index| index as u8)
     }
@@ -150,14 +140,12 @@ impl LockWorkload {
         })
     }
 
-    /// Starts a contender.
     pub(crate) fn start(&mut self, slot: u32, lock: u8, now: Micros) -> Scheduled {
         let contender = self.contender(slot, lock);
         (contender.state, contender.waiting_since) = (ContenderState::Idle, None);
         self.think(slot, lock, now)
     }
 
-    /// Stops a contender.
     pub(crate) fn stop(&mut self, slot: u32, lock: u8) {
         let contender = self.contender(slot, lock);
         (contender.state, contender.waiting_since) = (ContenderState::Idle, None);

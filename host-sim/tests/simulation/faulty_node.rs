@@ -12,7 +12,6 @@ use protocol::{Instant, NodeId};
 
 /// A fault, as far as it differs from the correct node.
 pub(crate) trait Fault: Default {
-    /// The correct node.
     type Node: ScenarioNode;
 
     /// Observes, and may change, an event of the node.
@@ -20,12 +19,10 @@ pub(crate) trait Fault: Default {
         event
     }
 
-    /// Returns whether the node acts as leader.
     fn is_acting(&self, node: &Self::Node, now: Instant) -> bool {
         node.is_acting(now)
     }
 
-    /// Returns the fence under which the node holds a lock.
     fn holds(&self, node: &Self::Node, lock: LockId, now: Instant) -> Option<Fence> {
         node.holds(lock, now)
     }

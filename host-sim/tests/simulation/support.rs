@@ -7,7 +7,6 @@ use host_sim::metrics::campaign::{Report, campaign, campaign_of};
 use host_sim::nodes::ScenarioNode;
 use std::path::Path;
 
-/// Loads a scenario of this repository.
 pub(crate) fn load(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(format!("{name}.toml"));
     Scenario::load(&path, OF_LOCKS).unwrap()
@@ -55,7 +54,6 @@ fn with_best_leader(report: Report) -> Report {
     report
 }
 
-/// Returns whether a checker found a violation.
 pub(crate) fn finds(report: &Report, checker: &str) -> bool {
     report.violations.iter().any(|violation| violation.checker == checker)
 }

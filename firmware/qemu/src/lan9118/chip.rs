@@ -18,7 +18,6 @@ const WORD_BYTES: usize = 4;
 const BUFFER_BYTES: usize = (FRAME_BYTES_MAX + CHECKSUM_BYTES).next_multiple_of(WORD_BYTES);
 /// A buffer between the network stack and a FIFO.
 pub(super) type Buffer = [u8; BUFFER_BYTES];
-/// An empty buffer.
 pub(super) const BUFFER: Buffer = [0; BUFFER_BYTES];
 
 /// FIFO room for any frame: two command words and the frame.
@@ -93,7 +92,6 @@ pub(super) fn take_interrupts() -> u32 {
     fired
 }
 
-/// Returns whether a received frame is queued.
 pub(super) fn has_frame() -> bool {
     reg::frames_waiting(ETHERNET.read(reg::RX_FIFO_INF)) > 0
 }

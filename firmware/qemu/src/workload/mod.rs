@@ -34,7 +34,6 @@ pub(crate) type Notice = <Service as Algorithm>::Notice;
 /// Commands to the board's node.
 pub(crate) type Command = HostCommand<<Service as Algorithm>::Command>;
 
-/// The workload of a board.
 pub(crate) trait Workload {
     fn new(page: &ConfigPage) -> Self;
 

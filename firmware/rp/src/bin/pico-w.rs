@@ -27,7 +27,6 @@ use static_cell::StaticCell;
 
 /// The pin of the Wi-Fi chip that drives the LED.
 const LED_PIN: u8 = 0;
-/// Timeout of an attempt to join.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 bind_interrupts!(struct Interrupts {

@@ -17,7 +17,6 @@ const PORT: u16 = 47_800;
 
 type Frames = Rc<RefCell<VecDeque<Vec<u8>>>>;
 
-/// One end of a cable.
 struct Cable {
     id: u32,
     link: LinkState,
@@ -100,33 +99,19 @@ fn run<T>(a: &mut Runner<'static, Cable>, b: &mut Runner<'static, Cable>, work: 
     })
 }
 
-/// Runs `work` on two connected transports; returns its result and the counters of both.
-fn connected<T>(work: impl AsyncFnOnce(&mut Udp<'static>, &mut Udp<'static>) -> T) -> (T, [Counters; 2]) {
-    let ((a_stack, mut a_run), (b_stack, mut b_run)) = pair(LinkState::Up);
-    let (mut a, mut b) = (open(a_stack), open(b_stack));
-    let result = run(&mut a_run, &mut b_run, async {
-        a_stack.wait_link_up().await;
-        work(&mut a, &mut b).await
-    });
-    (result, [a.counters(), b.counters()])
-}
-
-/// Receives one frame.
-async fn receive(transport: &mut Udp<'static>) -> Vec<u8> {
-    transport.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
-}
-
 #[test]
 fn a_frame_reaches_the_other_side_as_it_was() {
+    let ((a_stack, mut a_run), (b_stack, mut b_run)) = pair(LinkState::Up);
+    let (mut a, mut b) = (open(a_stack), open(b_stack));
     let frame: Vec<u8> = (0..=127).collect();
-    let (received, counters) = connected(async |a, b| {
+    let received = run(&mut a_run, &mut b_run, async {
+        a_stack.wait_link_up().await;
         a.broadcast(&frame).await;
-        receive(b).await
+        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
     });
     assert_eq!(received, frame);
-    let (sent, received) =
-        (Counters { sent: 1, ..Counters::default() }, Counters { received: 1, ..Counters::default() });
-    assert_eq!(counters, [sent, received]);
+    assert_eq!(a.counters(), Counters { sent: 1, ..Counters::default() });
+    assert_eq!(b.counters(), Counters { received: 1, ..Counters::default() });
 }
 
 #[test]
@@ -153,7 +138,7 @@ fn datagrams_that_are_no_frames_are_skipped_and_counted() {
         for bytes in [&[][..], &[1; FRAME_BYTES_MAX + 1], &[2; 1400], &[3; 5]] {
             raw.send_to(bytes, everyone).await.unwrap();
         }
-        receive(&mut b).await
+        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
     });
     assert_eq!(received, [3; 5]);
     let expected = Counters { received: 1, receive_empty: 1, receive_too_long: 2, ..Counters::default() };
@@ -162,13 +147,16 @@ fn datagrams_that_are_no_frames_are_skipped_and_counted() {
 
 #[test]
 fn a_burst_of_a_whole_queue_arrives_in_order() {
-    let (received, _) = connected(async |a, b| {
+    let ((a_stack, mut a_run), (b_stack, mut b_run)) = pair(LinkState::Up);
+    let (mut a, mut b) = (open(a_stack), open(b_stack));
+    let received = run(&mut a_run, &mut b_run, async {
+        a_stack.wait_link_up().await;
         for number in 0..QUEUE_FRAMES {
             a.broadcast(&[u8::try_from(number).unwrap(); FRAME_BYTES_MAX]).await;
         }
         let mut received = Vec::new();
         for _ in 0..QUEUE_FRAMES {
-            received.push(usize::from(receive(b).await[0]));
+            received.push(usize::from(b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes[0]));
         }
         received
     });
@@ -177,10 +165,13 @@ fn a_burst_of_a_whole_queue_arrives_in_order() {
 
 #[test]
 fn dropping_the_receive_future_loses_no_frame() {
-    let (received, _) = connected(async |a, b| {
+    let ((a_stack, mut a_run), (b_stack, mut b_run)) = pair(LinkState::Up);
+    let (mut a, mut b) = (open(a_stack), open(b_stack));
+    let received = run(&mut a_run, &mut b_run, async {
+        a_stack.wait_link_up().await;
         assert!(embassy_futures::poll_once(b.receive(&mut [0; FRAME_BYTES_MAX])).is_pending());
         a.broadcast(&[9]).await;
-        receive(b).await
+        b.receive(&mut [0; FRAME_BYTES_MAX]).await.bytes.to_vec()
     });
     assert_eq!(received, [9]);
 }

@@ -12,7 +12,6 @@ use sequential_storage::Error;
 use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
 
-/// Key of the records in the map.
 const KEY: u8 = 1;
 /// Room for a key and the records, in whole words of the widest flash.
 const WORK_BYTES: usize = 64;

@@ -33,7 +33,6 @@ use static_cell::StaticCell;
 
 /// Queued Ethernet frames in each direction.
 const QUEUE: usize = 4;
-/// Timeout of the watchdog.
 const TIMEOUT_US: u32 = 8_000_000;
 const _: () = assert!(FEED_PERIOD.as_micros() * 2 <= TIMEOUT_US as u64, "fed at least twice per timeout");
 /// Typical voltage of the chip's reference (data sheet, `VREFINT`).

@@ -22,14 +22,12 @@ pub struct FrameStats {
     pub(crate) collided: u64,
     /// Frames lost by distance or a link fault, once per receiver.
     pub(crate) lost: u64,
-    /// Frames dropped because the transmit queue was full.
     pub(crate) queue_full: u64,
     /// Frames dropped because the channel was busy each time.
     pub(crate) medium_busy: u64,
 }
 
 impl FrameStats {
-    /// Counts a frame that was sent.
     pub(crate) fn record_sent(&mut self, kind: &'static str, bytes: usize, micros: Micros) {
         let known = self.kinds.iter().position(|&(known, _)| std::ptr::eq(known, kind) || known == kind);
         let index = known.unwrap_or_else(|| {

@@ -52,7 +52,6 @@ pub(crate) struct RadioPlan {
     pub(crate) queue: u16,
 }
 
-/// The state of one node's receiver.
 #[derive(Clone, Copy, Debug, Default)]
 struct Receiver {
     /// The end of the last transmission that it receives or makes.
@@ -61,7 +60,6 @@ struct Receiver {
     receiving: u32,
 }
 
-/// The state of one node's transmitter.
 #[derive(Clone, Debug, Default)]
 struct Transmitter {
     queue: VecDeque<FrameRef>,
@@ -105,7 +103,6 @@ impl Radio {
         Self { node_backoff: true, ..self }
     }
 
-    /// Returns how long a frame is on the air.
     pub(crate) fn airtime(&self, bytes: usize) -> Micros {
         (OVERHEAD_BYTES + bytes as u64) * 8 * 1_000_000 / u64::from(self.plan.bit_rate)
     }
@@ -213,7 +210,6 @@ impl Radio {
         }
     }
 
-    /// Begins with the next frame, if there is one.
     fn start_next(&mut self, medium: &mut Medium, slot: u32) {
         let transmitter = &mut self.transmitters[slot as usize];
         transmitter.active = !transmitter.queue.is_empty();

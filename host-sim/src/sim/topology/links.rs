@@ -56,7 +56,6 @@ impl OneWay {
     /// Every link works in both directions.
     pub(crate) const NONE: Self = Self { probability: Probability::NEVER, seed: 0 };
 
-    /// Returns whether the direction from `from` to `to` is dead.
     fn is_dead(&self, from: u32, to: u32) -> bool {
         if self.probability == Probability::NEVER {
             return false;
@@ -76,7 +75,6 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Computes the links between nodes at these positions.
     pub(crate) fn by_distance(points: &[Point], reach: Reach, one_way: &OneWay) -> Self {
         let mut links = Self::default();
         links.rebuild(points, reach, one_way);

@@ -30,7 +30,6 @@ impl Point {
         x * x + y * y
     }
 
-    /// Returns the distance to `other`.
     pub(crate) fn distance(self, other: Self) -> f64 {
         self.distance_squared(other).sqrt()
     }
@@ -44,7 +43,6 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// Returns the bounding rectangle of `points`.
     pub(crate) fn around(points: &[Point]) -> Self {
         let first = points.first().copied().unwrap_or_default();
         points.iter().fold(Self { low: first, high: first }, |area, point| Self {

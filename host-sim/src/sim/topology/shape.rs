@@ -9,26 +9,18 @@ const REDRAWS_MAX: u32 = 1_000;
 /// The shape of a network. A spacing is the distance between neighbours, in metres.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
-    Line {
-        spacing: f64,
-    },
+    /// From left to right.
+    Line { spacing: f64 },
     /// A circle; each node receives from its two neighbours only, whatever the range.
-    Ring {
-        spacing: f64,
-    },
+    Ring { spacing: f64 },
     /// Row by row.
-    Grid {
-        spacing: f64,
-        columns: u32,
-    },
+    Grid { spacing: f64, columns: u32 },
     /// Random positions in a square. Its size follows from the mean number of nodes in range of a node away from the
     /// edge; a connected network is placed again until links without loss connect it.
-    Geometric {
-        degree: f64,
-        connected: bool,
-    },
+    Geometric { degree: f64, connected: bool },
     /// A link between any two nodes, whatever the range.
     Complete,
+    /// By id.
     Positions(Vec<Point>),
 }
 

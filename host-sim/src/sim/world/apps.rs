@@ -12,7 +12,6 @@ use protocol::Instant;
 pub(super) const CLOCK_COMPARISON_PERIOD: Micros = 50_000;
 
 impl<M: SimNode> World<M> {
-    /// Hands a request of the user to a node's application.
     pub(super) fn app_request(&mut self, slot: u32, request: AppRequest, observer: &mut impl Observer) {
         let now = self.local_time(slot);
         if !self.is_up(slot) {
@@ -24,7 +23,6 @@ impl<M: SimNode> World<M> {
         self.pump(slot, observer);
     }
 
-    /// Traces an action of a node's application.
     pub(super) fn app_action(&mut self, slot: u32, action: AppAction, observer: &mut impl Observer) {
         let id = self.ids[slot as usize];
         let event = match action {

@@ -11,7 +11,6 @@ use crate::sim::topology::Link;
 use crate::trace::{EventKind, LossReason, Observer};
 
 impl<M: SimNode> World<M> {
-    /// Submits a frame of a node to the channel.
     pub(super) fn submit(&mut self, slot: u32, frame: FrameRef, observer: &mut impl Observer) {
         match &mut self.channel {
             Channel::Radio(radio) => {
@@ -31,7 +30,6 @@ impl<M: SimNode> World<M> {
         }
     }
 
-    /// Sends a frame over a local network to one receiver.
     fn send_over_lan(&mut self, slot: u32, frame: FrameRef, position: usize, observer: &mut impl Observer) {
         let Channel::Lan(lan) = &self.channel else { return };
         let link = self.medium.links.at(position);
@@ -113,7 +111,6 @@ impl<M: SimNode> World<M> {
         self.transmit_done(slot, true, observer);
     }
 
-    /// Delivers a frame that was delayed.
     pub(super) fn arrive(&mut self, slot: u32, detail: u32, observer: &mut impl Observer) {
         let (reference, quality) = FrameRef::split(detail);
         let frame = self.medium.frames.get(reference).clone();

@@ -103,7 +103,6 @@ impl<M: SimNode> World<M> {
         }
     }
 
-    /// Hands a frame to its receiver.
     pub(super) fn receive(
         &mut self,
         slot: u32,
@@ -179,12 +178,10 @@ impl<M: SimNode> World<M> {
         self.pump(slot, observer);
     }
 
-    /// Returns the time of a node's local clock.
     pub(super) fn local_time(&self, slot: u32) -> Instant {
         self.states[slot as usize].clock.local(self.medium.now)
     }
 
-    /// Returns a node, if it is up.
     pub(super) fn running(&mut self, slot: u32) -> Option<&mut M> {
         let up = self.is_up(slot);
         self.nodes[slot as usize].as_mut().filter(|_| up)

@@ -9,7 +9,6 @@ use crate::trace::{EventKind, Observer};
 use protocol::election::Command;
 
 impl<M: SimNode> World<M> {
-    /// Runs the step of the fault plan at `index`.
     pub(super) fn run_step(&mut self, index: u32, observer: &mut impl Observer) {
         let step = self.plan.faults[index as usize].clone();
         self.run_action(step.action, step.number, observer);
@@ -142,7 +141,6 @@ impl<M: SimNode> World<M> {
         sides
     }
 
-    /// Moves all nodes by one tick.
     pub(super) fn move_all(&mut self, observer: &mut impl Observer) {
         let Some(movement) = &mut self.movement else { return };
         let (plan, now) = (movement.plan, self.medium.now);

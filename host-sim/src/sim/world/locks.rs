@@ -60,7 +60,6 @@ impl<M: SimNode> World<M> {
         paused
     }
 
-    /// Runs the next action of a node's workload.
     pub(super) fn lock_action(&mut self, event: Event, observer: &mut impl Observer) {
         let (slot, now) = (event.target, self.medium.now);
         if self.defer(event) {
@@ -128,7 +127,6 @@ impl<M: SimNode> World<M> {
         self.emit(event.target, EventKind::Lock { lock, event: LockEvent::Wrote { fence, accepted } }, observer);
     }
 
-    /// Hands a notice about a lock to the workload.
     pub(super) fn lock_notice(&mut self, slot: u32, notice: Notice, observer: &mut impl Observer) {
         let now = self.medium.now;
         let Some(locks) = &mut self.locks else { return };
@@ -172,7 +170,6 @@ impl<M: SimNode> World<M> {
         node.is_some_and(|node| node.holds(locks.id(lock), self.local_time(slot)).is_some())
     }
 
-    /// Returns the slots of the nodes that hold a lock.
     pub(super) fn holders(&self) -> impl Iterator<Item = u32> {
         let locks = self.lock_count();
         (0..self.node_count()).filter(move |&slot| (0..locks).any(|lock| self.holds(slot, lock)))

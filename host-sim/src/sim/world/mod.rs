@@ -47,7 +47,6 @@ pub struct World<M: SimNode> {
     points: Vec<Point>,
     one_way: OneWay,
     movement: Option<RandomWaypoint>,
-    /// The lock workload, if there is one.
     locks: Option<LockWorkload>,
     /// Events of the lock workload that fell due while their node was paused.
     deferred: Vec<Event>,
@@ -62,7 +61,6 @@ pub struct World<M: SimNode> {
     boots_pending: u32,
     topology_version: u64,
     disturbed_at: Micros,
-    /// The buffer that nodes write their frames to.
     buffer: [u8; FRAME_CAPACITY],
 }
 
@@ -152,7 +150,6 @@ impl<M: SimNode> World<M> {
         &self.plan
     }
 
-    /// Returns the settings that all nodes share.
     pub(crate) fn node_plan(&self) -> &M::Plan {
         &self.node_plan
     }

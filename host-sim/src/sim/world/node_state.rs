@@ -19,7 +19,6 @@ pub(crate) enum PowerState {
     Paused,
 }
 
-/// The state of one node's surroundings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeState {
     pub(super) clock: Clock,
@@ -28,7 +27,6 @@ pub(super) struct NodeState {
     pub(super) wake_at: Micros,
     /// The moment its clock was stopped.
     pub(super) frozen_since: Option<Micros>,
-    /// Its stored records.
     pub(super) records: Option<Records>,
     pub(super) boots: u32,
     /// Its capacity; `None` is unfit to lead.

@@ -6,7 +6,6 @@
 use protocol::registry::AnyApplicationMessage;
 use std::collections::BTreeMap;
 
-/// All messages in flight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight {
     /// By sender and receiver, the oldest first.
@@ -14,7 +13,6 @@ pub(crate) struct InFlight {
     sent: u32,
 }
 
-/// A message in flight.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     /// Its number in this run.

@@ -26,12 +26,10 @@ impl AppPlan {
     /// The shared clock alone.
     pub(crate) const CLOCK: &'static str = "clock";
 
-    /// Returns whether the application is a job that terminates.
     pub(crate) fn terminates(&self) -> bool {
         self.kind == Self::DIFFUSING
     }
 
-    /// Returns whether the shared clock runs alone.
     pub(crate) fn is_clock(&self) -> bool {
         self.kind == Self::CLOCK
     }

@@ -60,7 +60,6 @@ impl Traced {
         }
     }
 
-    /// Logs an event.
     pub(super) fn record(&self, event: AppEvent) {
         self.log.borrow_mut().push(event);
     }
@@ -88,7 +87,6 @@ impl Traced {
         self.log.borrow_mut().snapshots.push_back(id);
     }
 
-    /// Removes and returns the oldest action.
     pub(super) fn next_action(&self) -> Option<AppAction> {
         let mut log = self.log.borrow_mut();
         let action = log.actions.pop_front()?;
@@ -101,7 +99,6 @@ impl Traced {
         })
     }
 
-    /// Returns the amount in a recorded state.
     pub(super) fn amount_in_state(&self, bytes: &[u8]) -> u32 {
         self.application.as_ref().and_then(|application| application.amount_in_state(bytes)).unwrap_or(0)
     }

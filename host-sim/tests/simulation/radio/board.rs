@@ -106,7 +106,6 @@ impl Wake for Flag {
     }
 }
 
-/// One board.
 pub(crate) struct RadioBoard {
     me: NodeId,
     exchange: Shared,
@@ -118,7 +117,6 @@ pub(crate) struct RadioBoard {
 }
 
 impl RadioBoard {
-    /// Returns the counters of its transport.
     pub(crate) fn counters(&self) -> Counters {
         Port(&self.queues).counters()
     }

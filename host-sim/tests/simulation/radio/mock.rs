@@ -17,7 +17,6 @@ const ENERGY_DBM: i8 = -40;
 pub(crate) struct Antenna {
     /// The frame to send, if the channel is free.
     pub(crate) outgoing: Option<Vec<u8>>,
-    /// Whether it was sent.
     pub(crate) sent: Option<bool>,
     /// The received frame, and its link quality.
     pub(crate) incoming: Option<(Vec<u8>, u8)>,
