@@ -2,7 +2,7 @@
 
 use crate::chosen::app::Service;
 use crate::chosen::{self, PEERS_MAX};
-use crate::fault;
+use crate::fault::{self, Fault};
 use crate::lan9118;
 use crate::retained::Retained;
 use crate::watchdog::Watchdog;
@@ -70,5 +70,5 @@ pub(crate) async fn run(page: ConfigPage, mut transport: Udp<'static>, watchdog:
     // The emulated chip has no random number generator; the time of this call differs by some microseconds.
     let start = chosen::start(page, Instant::now().as_ticks());
     runner::run::<_, _, PEERS_MAX, _, _>(&start, &mut transport, &mut store, &mut board).await;
-    fault::on_halt()
+    fault::reset(&Fault::Halt)
 }

@@ -58,7 +58,7 @@ impl FaultCounters {
     }
 }
 
-enum Fault {
+pub(crate) enum Fault {
     Panic { line: u32 },
     Processor { address: u32 },
     Watchdog,
@@ -71,6 +71,12 @@ pub(crate) fn clear_streak() {
     if counters.streak != 0 {
         FaultCounters { streak: 0, ..counters }.save();
     }
+}
+
+/// Counts a fault and resets.
+pub(crate) fn reset(fault: &Fault) -> ! {
+    record(fault);
+    SCB::sys_reset()
 }
 
 fn record(fault: &Fault) {
@@ -93,18 +99,6 @@ fn record(fault: &Fault) {
     counters.save();
 }
 
-/// Resets: an interrupt came that this board does not have.
-pub(crate) fn on_stray_interrupt() -> ! {
-    record(&Fault::Processor { address: 0 });
-    SCB::sys_reset()
-}
-
-/// Resets: the node has halted.
-pub(crate) fn on_halt() -> ! {
-    record(&Fault::Halt);
-    SCB::sys_reset()
-}
-
 #[panic_handler]
 fn on_panic(info: &PanicInfo<'_>) -> ! {
     record(&Fault::Panic { line: info.location().map_or(0, core::panic::Location::line) });
@@ -116,20 +110,17 @@ fn on_panic(info: &PanicInfo<'_>) -> ! {
 mod handlers {
     #![expect(unsafe_code, reason = "required by the runtime; they do not touch or resume the interrupted code")]
 
-    use super::{Fault, record};
-    use cortex_m::peripheral::SCB;
+    use super::{Fault, reset};
     use cortex_m_rt::{ExceptionFrame, exception};
 
     #[exception]
     unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
-        record(&Fault::Processor { address: frame.pc() });
-        SCB::sys_reset()
+        reset(&Fault::Processor { address: frame.pc() })
     }
 
     /// The first timeout of the watchdog. Resetting here, before the second, allows to count it.
     #[exception]
     unsafe fn NonMaskableInt() -> ! {
-        record(&Fault::Watchdog);
-        SCB::sys_reset()
+        reset(&Fault::Watchdog)
     }
 }

@@ -1,6 +1,7 @@
 //! The interrupts of this board, and their handlers.
 
-use crate::{fault, lan9118, time_driver};
+use crate::fault::{self, Fault};
+use crate::{lan9118, time_driver};
 use cortex_m::interrupt::InterruptNumber;
 use cortex_m::peripheral::NVIC;
 
@@ -58,5 +59,5 @@ extern "C" fn ethernet() {
 
 /// No other line is ever enabled: this is not the board of the image.
 extern "C" fn stray() {
-    fault::on_stray_interrupt()
+    fault::reset(&Fault::Processor { address: 0 })
 }

@@ -3,10 +3,8 @@
 use super::nearest::unknown;
 use protocol::base::options::{OptionKeys, split};
 
-/// Checks words against the algorithms of `known` and their options.
-///
-/// # Errors
-/// A sentence with the nearest name, or with the options there are.
+/// Checks words against the algorithms of `known` and their options. An error is a sentence with the nearest name, or with
+/// the options there are.
 pub(crate) fn check_words(noun: &str, words: &str, known: &[(&str, OptionKeys)]) -> Result<(), String> {
     let (name, options) = split(words);
     let Some((_, keys)) = known.iter().find(|(known, _)| *known == name) else {
@@ -35,16 +33,9 @@ mod tests {
 
     #[test]
     fn words_with_options_are_accepted_exactly_where_the_algorithm_accepts_them() {
-        let cases = [
-            "bully",
-            "bully:recovery=announce,alert=yes",
-            "bully:recovery=sleep",
-            "ring:successors=2",
-            "ring:successors=0",
-        ];
-        for words in
-            cases.into_iter().chain(["ring:winner=lowest", "lelann:winner=lowest", "wireless:", "boly", "ring:..."])
-        {
+        let bully = ["bully", "bully:recovery=announce,alert=yes", "bully:recovery=sleep", "boly"];
+        let ring = ["ring:successors=2", "ring:successors=0", "ring:winner=lowest", "ring:..."];
+        for words in bully.into_iter().chain(ring).chain(["lelann:winner=lowest", "wireless:"]) {
             let checked = check_words("election", words, AnyElection::OPTIONS);
             assert_eq!(checked.is_ok(), AnyElection::by_name(words).is_some(), "{words}: {checked:?}");
         }

@@ -51,9 +51,6 @@ pub(crate) struct FramePool {
 
 impl FramePool {
     /// Stores a frame with one reference.
-    ///
-    /// # Panics
-    /// If sixteen million frames are in flight at once.
     pub(crate) fn insert(&mut self, bytes: &[u8], sender: u32, sent_at: Micros, kind: &'static str) -> FrameRef {
         let index = self.free.pop().unwrap_or_else(|| {
             let index = self.slots.len() as u32;

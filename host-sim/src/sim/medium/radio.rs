@@ -107,10 +107,7 @@ impl Radio {
         (OVERHEAD_BYTES + bytes as u64) * 8 * 1_000_000 / u64::from(self.plan.bit_rate)
     }
 
-    /// Queues a frame for transmission.
-    ///
-    /// # Errors
-    /// If the transmit queue is full: the frame is dropped.
+    /// Queues a frame for transmission, or drops it if the queue is full.
     pub(crate) fn submit(&mut self, medium: &mut Medium, slot: u32, frame: FrameRef) -> Result<(), Dropped> {
         let transmitter = &mut self.transmitters[slot as usize];
         if transmitter.queue.len() >= usize::from(self.plan.queue) {
@@ -124,10 +121,8 @@ impl Radio {
         Ok(())
     }
 
-    /// Ends carrier sense of event `number`: the node sends, backs off again or drops the frame.
-    ///
-    /// # Errors
-    /// If the channel was busy each time: the frame is dropped.
+    /// Ends carrier sense of event `number`: the node sends, backs off again, or drops a frame that found the channel
+    /// busy each time.
     pub(crate) fn sense(&mut self, medium: &mut Medium, slot: u32, number: u32) -> Result<(), Dropped> {
         if self.transmitters[slot as usize].pending != number {
             return Ok(());

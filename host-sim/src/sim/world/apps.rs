@@ -13,14 +13,10 @@ pub(super) const CLOCK_COMPARISON_PERIOD: Micros = 50_000;
 
 impl<M: SimNode> World<M> {
     pub(super) fn app_request(&mut self, slot: u32, request: AppRequest, observer: &mut impl Observer) {
-        let now = self.local_time(slot);
-        if !self.is_up(slot) {
-            return;
+        if self.is_up(slot) {
+            self.emit(slot, EventKind::App { event: AppEvent::Request { request } }, observer);
+            self.hand_in(slot, observer, |node, now| node.app_request(now, request));
         }
-        self.emit(slot, EventKind::App { event: AppEvent::Request { request } }, observer);
-        let Some(node) = self.running(slot) else { return };
-        node.app_request(now, request);
-        self.pump(slot, observer);
     }
 
     pub(super) fn app_action(&mut self, slot: u32, action: AppAction, observer: &mut impl Observer) {

@@ -133,33 +133,22 @@ impl<M: SimNode> World<M> {
 
     /// Reports to a node that backs off by itself whether its frame was sent.
     pub(super) fn transmit_done(&mut self, slot: u32, sent: bool, observer: &mut impl Observer) {
-        if !M::BACKS_OFF {
-            return;
+        if M::BACKS_OFF {
+            self.hand_in(slot, observer, |node, now| node.on_transmit_done(now, sent));
         }
-        let now = self.local_time(slot);
-        let Some(node) = self.running(slot) else { return };
-        node.on_transmit_done(now, sent);
-        self.pump(slot, observer);
     }
 
     pub(super) fn command(&mut self, slot: u32, command: Command, observer: &mut impl Observer) {
-        let now = self.local_time(slot);
-        let Some(node) = self.running(slot) else { return };
-        node.command(now, command);
-        let command = match command {
+        if !self.is_up(slot) {
+            return;
+        }
+        let name = match command {
             Command::Call => "call",
             Command::Yield => "yield",
         };
         self.disturb();
-        self.emit(slot, EventKind::Command { command }, observer);
-        self.pump(slot, observer);
-    }
-
-    /// Measures a node's capacity, now and periodically.
-    pub(super) fn measure_periodically(&mut self, slot: u32, observer: &mut impl Observer) {
-        self.measure(slot, observer);
-        let at = self.medium.now + self.plan.capacity.period;
-        self.medium.queue.push(at, Kind::Measure, slot, 0);
+        self.emit(slot, EventKind::Command { command: name }, observer);
+        self.hand_in(slot, observer, |node, now| node.command(now, command));
     }
 
     /// Measures a node's capacity, with noise.
@@ -171,10 +160,15 @@ impl<M: SimNode> World<M> {
         let error = if noise > 0.0 { noise * (2.0 * self.noise_rng.next_f64() - 1.0) } else { 0.0 };
         let with_error = |capacity: u16| Capacity::new((f64::from(capacity) * (1.0 + error)).round() as u16);
         let measured = self.states[slot as usize].capacity.map(with_error);
+        self.emit(slot, EventKind::Capacity { capacity: measured.map(Capacity::get) }, observer);
+        self.hand_in(slot, observer, |node, now| node.measure(now, measured));
+    }
+
+    /// Hands an input to a node that is up.
+    pub(super) fn hand_in(&mut self, slot: u32, observer: &mut impl Observer, input: impl FnOnce(&mut M, Instant)) {
         let now = self.local_time(slot);
         let Some(node) = self.running(slot) else { return };
-        node.measure(now, measured);
-        self.emit(slot, EventKind::Capacity { capacity: measured.map(Capacity::get) }, observer);
+        input(node, now);
         self.pump(slot, observer);
     }
 
@@ -182,7 +176,7 @@ impl<M: SimNode> World<M> {
         self.states[slot as usize].clock.local(self.medium.now)
     }
 
-    pub(super) fn running(&mut self, slot: u32) -> Option<&mut M> {
+    fn running(&mut self, slot: u32) -> Option<&mut M> {
         let up = self.is_up(slot);
         self.nodes[slot as usize].as_mut().filter(|_| up)
     }

@@ -4,22 +4,19 @@ use super::World;
 use super::node_state::PowerState;
 use crate::sim::event_queue::Kind;
 use crate::sim::fault_plan::{FaultAction, FaultTarget, PartitionCut, PauseClock};
+use crate::sim::medium::MediumPlan;
 use crate::sim::node::SimNode;
+use crate::sim::topology::Shape;
 use crate::trace::{EventKind, Observer};
 use protocol::election::Command;
 
 impl<M: SimNode> World<M> {
-    pub(super) fn run_step(&mut self, index: u32, observer: &mut impl Observer) {
-        let step = self.plan.faults[index as usize].clone();
-        self.run_action(step.action, step.number, observer);
-    }
-
     /// Injects a fault that is not in the plan.
     pub(crate) fn inject(&mut self, action: FaultAction, observer: &mut impl Observer) {
         self.run_action(action, u32::MAX, observer);
     }
 
-    fn run_action(&mut self, action: FaultAction, number: u32, observer: &mut impl Observer) {
+    pub(super) fn run_action(&mut self, action: FaultAction, number: u32, observer: &mut impl Observer) {
         let (up, down) = (|power| power != PowerState::Down, |power| power == PowerState::Down);
         match action {
             FaultAction::Crash(target) => {
@@ -154,7 +151,9 @@ impl<M: SimNode> World<M> {
 
     /// Computes the links again after a movement.
     fn moved(&mut self, observer: &mut impl Observer) {
-        if self.plan.links_follow_distance() {
+        // In a ring and in a complete network, links do not follow from distances.
+        let ruled = matches!(self.plan.shape, Shape::Ring { .. } | Shape::Complete);
+        if matches!(self.plan.medium, MediumPlan::Radio(_)) && !ruled {
             self.medium.links.rebuild(&self.points, self.plan.medium.reach(), &self.one_way);
         }
         self.disturb();

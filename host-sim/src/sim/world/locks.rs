@@ -89,7 +89,7 @@ impl<M: SimNode> World<M> {
     }
 
     fn send_lock_command(&mut self, slot: u32, command: Command, observer: &mut impl Observer) {
-        let (local, now, up) = (self.local_time(slot), self.medium.now, self.is_up(slot));
+        let (now, up) = (self.medium.now, self.is_up(slot));
         let Some(locks) = self.locks.as_mut().filter(|_| up) else { return };
         let Some(lock) = locks.lock(command.lock()) else { return };
         let event = match command {
@@ -102,9 +102,7 @@ impl<M: SimNode> World<M> {
             Command::Cancel { .. } => LockEvent::Cancels,
         };
         self.emit(slot, EventKind::Lock { lock, event }, observer);
-        let Some(node) = self.running(slot) else { return };
-        node.lock_command(local, command);
-        self.pump(slot, observer);
+        self.hand_in(slot, observer, |node, now| node.lock_command(now, command));
     }
 
     /// Starts a write of a node that finds that it holds the lock; the write arrives later.

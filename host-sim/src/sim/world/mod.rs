@@ -104,9 +104,15 @@ impl<M: SimNode> World<M> {
             Kind::CarrierSense => self.carrier_sense(target, detail, observer),
             Kind::TransmitStart => self.transmit_start(target, detail, observer),
             Kind::Arrival => self.arrive(target, detail, observer),
-            Kind::Fault => self.run_step(target, observer),
+            Kind::Fault => {
+                let step = self.plan.faults[target as usize].clone();
+                self.run_action(step.action, step.number, observer);
+            }
             Kind::Move => self.move_all(observer),
-            Kind::Measure => self.measure_periodically(target, observer),
+            Kind::Measure => {
+                self.measure(target, observer);
+                self.medium.queue.push(at + self.plan.capacity.period, Kind::Measure, target, 0);
+            }
             Kind::LockAction => self.lock_action(event, observer),
             Kind::WriteArrival => self.write_arrival(event, observer),
             Kind::CompareClocks => self.compare_clocks(observer),

@@ -34,10 +34,3 @@ pub struct WorldPlan {
     /// The application, if there is one.
     pub app: Option<AppPlan>,
 }
-
-impl WorldPlan {
-    /// Returns whether links follow from distances; in a ring and in a complete network they do not.
-    pub(super) fn links_follow_distance(&self) -> bool {
-        matches!(self.medium, MediumPlan::Radio(_)) && !matches!(self.shape, Shape::Ring { .. } | Shape::Complete)
-    }
-}
