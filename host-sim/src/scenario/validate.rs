@@ -365,24 +365,18 @@ fn timing(reader: &Reader<'_>, raw: Option<Spanned<RawTiming>>, medium: MediumPl
             Err(_) => Err(reader.error(time.span(), "a protocol's time is at most 71 minutes")),
         },
     };
-    let timing = Timing {
-        hello_min: or(raw.hello_min, preset.hello_min)?,
-        hello_max: or(raw.hello_max, preset.hello_max)?,
-        heartbeat: or(raw.heartbeat, preset.heartbeat)?,
-        heartbeats_missed_max: raw.heartbeats_missed_max.map_or(preset.heartbeats_missed_max, |Whole(max)| max as u8),
-        boot_wait: or(raw.boot_wait, preset.boot_wait)?,
-        stagger: or(raw.stagger, preset.stagger)?,
-        probe: or(raw.probe, preset.probe)?,
-        probes: raw.probes.map_or(preset.probes, |Whole(probes)| probes as u8),
-        reflood_interval: or(raw.reflood_interval, preset.reflood_interval)?,
-        reflood_count: raw.reflood_count.map_or(preset.reflood_count, |Whole(count)| count as u8),
-        takeover_delay: or(raw.takeover_delay, preset.takeover_delay)?,
-        takeover_delay_unsettled: or(raw.takeover_delay_unsettled, preset.takeover_delay_unsettled)?,
-        uptime_min: or(raw.uptime_min, preset.uptime_min)?,
-        jitter: or(raw.jitter, preset.jitter)?,
-        retry: or(raw.retry, preset.retry)?,
-        quarantine: or(raw.quarantine, preset.quarantine)?,
-        lock_lease: or(raw.lock_lease, preset.lock_lease)?,
-    };
+    macro_rules! overridden {
+        ($($time:ident),*; $($count:ident),*) => {
+            Timing {
+                $($time: or(raw.$time, preset.$time)?,)*
+                $($count: raw.$count.map_or(preset.$count, |Whole(count)| count as u8),)*
+            }
+        };
+    }
+    let timing = overridden!(
+        hello_min, hello_max, heartbeat, boot_wait, stagger, probe, reflood_interval, takeover_delay,
+        takeover_delay_unsettled, uptime_min, jitter, retry, quarantine, lock_lease;
+        heartbeats_missed_max, probes, reflood_count
+    );
     timing.check().map_err(|error| reader.error(span, error.to_string()))
 }
