@@ -41,10 +41,33 @@ use crate::base::named;
 use crate::base::options::{Configurable, OptionKeys, SWITCH, set_all, switch};
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
-mod message;
+/// Messages between the members. `term` is that of the election, `caller` its sender as a candidate, if it is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
+pub enum Message {
+    /// Asks whether a better member is up.
+    Election { term: Term, caller: Option<Candidate> },
+    /// Answers that the sender is up and better.
+    Ok { term: Term },
+    /// Announces the sender as the leader, under `term`.
+    Coordinator { term: Term, leader: Candidate, runner_up: Option<Candidate> },
+    /// Announces that an election is open.
+    Alert { term: Term },
+    /// Asks for the leader, after a boot.
+    Ask,
+    /// Asks whether a better member is up, and answers worse members that asked before.
+    Broadcast { term: Term, caller: Option<Candidate> },
+    /// A message about the leader.
+    Leadership(LeaderMessage),
+}
 
-pub use message::Message;
+impl_message! {
+    ReliableLatest: Election = "election", Ok = "ok", Coordinator = "coordinator", Alert = "alert";
+    Unreliable: Ask = "ask", Broadcast = "broadcast";
+    _: Leadership(LeaderMessage);
+}
 
 /// What a member does after a boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -32,7 +32,7 @@
 
 use super::Notice;
 use super::candidacy::{Candidacy, RoundStatus};
-use super::leadership::{Leader, Leadership};
+use super::leadership::{Leader, LeaderMessage, Leadership};
 use super::ring_order::{Direction, RingOrder, round_timeout};
 use super::rounds::{Rounds, accessors};
 use crate::algorithm::{Context, Outbox};
@@ -41,10 +41,25 @@ use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
 use crate::base::term::Term;
 use crate::base::time::Instant;
+use serde::{Deserialize, Serialize};
 
-mod message;
+/// Messages between the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
+pub enum Message {
+    /// The best candidate of the open `round` so far; `None` while only members have seen it that cannot lead.
+    Election { round: u32, candidate: Option<Candidate> },
+    /// The round is over: `leader` is the winner, `term` the round and the id of the winner.
+    Elected { term: Term, leader: Candidate },
+    /// A message about the leader.
+    Leadership(LeaderMessage),
+}
 
-pub use message::Message;
+impl_message! {
+    Reliable: Election = "election"; // every candidate is passed on, as the paper counts
+    ReliableLatest: Elected = "elected";
+    _: Leadership(LeaderMessage);
+}
 
 /// This member's phase in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -27,8 +27,8 @@ mod flood;
 mod leader;
 
 use flood::Flood;
+pub(super) use leader::Leader;
 pub use leader::LeaderMessage;
-pub(super) use leader::{Leader, from_leader_message};
 
 /// What this node believes about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -29,20 +29,44 @@
 
 use super::Notice;
 use super::candidacy::{Candidacy, RoundStatus};
-use super::leadership::{Leader, Leadership};
+use super::leadership::{Leader, LeaderMessage, Leadership};
 use super::ring_order::{Direction, RingOrder, round_timeout};
 use super::rounds::{Rounds, accessors};
 use super::top_two::TopTwo;
 use crate::algorithm::{Context, Outbox};
-use crate::base::capacity::Candidate;
+use crate::base::capacity::{Candidate, Capacity};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
 use crate::base::term::Term;
 use crate::base::time::Instant;
+use serde::{Deserialize, Serialize};
 
-mod message;
+/// A member's number on its way round the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Number {
+    /// The round.
+    pub round: u32,
+    /// The member.
+    pub owner: NodeId,
+    /// The member's capacity, if it can lead.
+    pub capacity: Option<Capacity>,
+    /// Hops from the member to the receiver.
+    pub hops: u8,
+}
 
-pub use message::{Message, Number};
+/// Messages between the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// A number of an open round.
+    Number(Number),
+    /// A message about the leader.
+    Leadership(LeaderMessage),
+}
+
+impl_message! {
+    Reliable: Number = "number";
+    _: Leadership(LeaderMessage);
+}
 
 /// This member's phase in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

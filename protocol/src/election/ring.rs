@@ -41,10 +41,55 @@ use crate::base::options::{Configurable, OptionKeys, set_all};
 use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
-mod message;
+/// The members a list has passed so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct List {
+    /// The election, and its initiator.
+    pub term: Term,
+    /// The members that passed it on.
+    pub members: NodeSet,
+    /// The best candidate among them, if one can lead.
+    pub best: Option<Candidate>,
+    /// The runner-up.
+    pub runner_up: Option<Candidate>,
+}
 
-pub use message::{List, Message, Outcome};
+/// The result of an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The election, and its initiator.
+    pub term: Term,
+    /// The winner.
+    pub leader: Candidate,
+    /// The runner-up.
+    pub runner_up: Option<Candidate>,
+    /// The members of the ring.
+    pub members: NodeSet,
+}
+
+/// Messages between the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the field is the election it is for")]
+pub enum Message {
+    /// The list of an open election.
+    Election(List),
+    /// The election is over.
+    Coordinator(Outcome),
+    /// Asks who is up, as all known successors are gone.
+    Seek { term: Term },
+    /// Answers that the sender is up.
+    Here { term: Term },
+    /// A message about the leader.
+    Leadership(LeaderMessage),
+}
+
+impl_message! {
+    // A later message of the same member is of a higher term, or asks again for the same.
+    ReliableLatest: Election = "election", Coordinator = "coordinator", Seek = "seek", Here = "here";
+    _: Leadership(LeaderMessage);
+}
 
 /// Options of a ring election; the same at all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

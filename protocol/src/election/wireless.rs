@@ -38,17 +38,52 @@ use super::leadership::{Leader, LeaderMessage, Leadership};
 use super::rounds::{Rounds, accessors};
 use super::top_two::TopTwo;
 use crate::algorithm::{Context, Outbox, Scope};
+use crate::base::capacity::Candidate;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
 use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::Instant;
+use serde::{Deserialize, Serialize};
 
-mod message;
 mod probe_timer;
 
-pub use message::Message;
 use probe_timer::{Expired, ProbeTimer};
+
+/// Messages between neighbours. `index` is that of a computation, `parent` the sender's parent in it; the root is its
+/// own. Those about the leader are as in [`LeaderMessage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
+pub enum Message {
+    /// The leader is up.
+    Heartbeat { term: Term, leader: Candidate, count: u32, age: u8 },
+    /// The sender takes part in a computation.
+    Election { index: Term, parent: NodeId },
+    /// Asks a neighbour that was silent in a computation.
+    Probe { index: Term, parent: NodeId },
+    /// Reports the best candidates of the sender's subtree, if there are any, to its parent.
+    Report { index: Term, best: Option<Candidate>, runner_up: Option<Candidate> },
+    /// A computation ended.
+    Elected { term: Term, leader: Candidate, runner_up: Option<Candidate>, age: u8 },
+    /// The leader must raise its term above this one.
+    RaiseTerm { term: Term },
+}
+
+impl_message! {
+    Jittered: Election = "election", Probe = "probe", Elected = "leader", Heartbeat = "leader-heartbeat";
+    Unreliable: RaiseTerm = "raise";
+    ReliableLatest: Report = "report";
+}
+
+impl From<LeaderMessage> for Message {
+    fn from(message: LeaderMessage) -> Self {
+        match message {
+            LeaderMessage::Elected { term, leader, runner_up, age } => Self::Elected { term, leader, runner_up, age },
+            LeaderMessage::Heartbeat { term, leader, count, age } => Self::Heartbeat { term, leader, count, age },
+            LeaderMessage::RaiseTerm { term } => Self::RaiseTerm { term },
+        }
+    }
+}
 
 /// This node's phase in a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -22,7 +22,7 @@
 
 use super::Notice;
 use super::candidacy::Candidacy;
-use super::leadership::{Leader, LeaderMessage, Leadership, from_leader_message};
+use super::leadership::{Leader, LeaderMessage, Leadership};
 use super::rounds::{Rounds, accessors};
 use super::top_two::TopTwo;
 use crate::algorithm::{Context, Outbox, Scope};
@@ -31,46 +31,24 @@ use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant};
-use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// Messages between neighbours.
+/// Messages between neighbours, in the computation `index`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the computation and a node as a candidate")]
 pub enum Message {
     /// The sender takes part in a computation.
-    Election {
-        /// The computation.
-        index: Term,
-    },
+    Election { index: Term },
     /// One node's capacity, on its way to the initiator.
-    Answer {
-        /// The computation.
-        index: Term,
-        /// The node.
-        candidate: Candidate,
-    },
+    Answer { index: Term, candidate: Candidate },
     /// A message about the leader.
     Leadership(LeaderMessage),
 }
 
-from_leader_message!(Message::Leadership);
-
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        match self {
-            Self::Election { .. } => Delivery::Jittered,
-            Self::Answer { .. } => Delivery::Unreliable,
-            Self::Leadership(message) => message.delivery(),
-        }
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Election { .. } => "election",
-            Self::Answer { .. } => "answer",
-            Self::Leadership(message) => message.name(),
-        }
-    }
+impl_message! {
+    Jittered: Election = "election";
+    Unreliable: Answer = "answer";
+    _: Leadership(LeaderMessage);
 }
 
 /// This node's phase in a computation.

@@ -44,16 +44,45 @@ use super::client::LockRequest;
 use super::permission::{
     PermissionMessage, PermissionRound, Permissions, QueuePosition, RepliedRounds, impl_mutex, own_priority,
 };
-use super::{Command, LockId, Notice, Refusal};
+use super::{Command, LOCKS_MAX, LockId, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
 use crate::base::options::Configurable;
 use crate::base::time::Instant;
+use crate::election::impl_message;
+use heapless::Vec;
+use serde::{Deserialize, Serialize};
 
-mod message;
+/// Some locks of one member.
+pub type Locks = Vec<LockId, LOCKS_MAX>;
 
-pub use message::{Locks, Message};
+/// A message between members.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
+pub enum Message {
+    /// A request, or a reply that all permission-based locks share.
+    Permission(PermissionMessage),
+    /// Acknowledges the requests of `rounds`: they are queued. `own` is the number of the sender's own request, if any:
+    /// the message that carried it may be lost.
+    RequestAck { lock: LockId, own: Option<LamportTime>, rounds: RepliedRounds },
+    /// Removes the sender's requests for `locks` from the queue.
+    Release { locks: Locks },
+}
+
+impl_message! {
+    ReliableLatest: RequestAck = "request-ack", Release = "release", Permission(PermissionMessage); // a waiting member asks again
+    {
+        fn topic(&self) -> u32 {
+            match self {
+                Self::Permission(message) => message.lock().number(),
+                Self::RequestAck { lock, .. } => lock.number(),
+                // All that ended at once; one alone is its own topic.
+                Self::Release { locks } => locks.iter().fold(0, |topic, lock| topic ^ lock.number()),
+            }
+        }
+    }
+}
 
 /// Lamport's lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

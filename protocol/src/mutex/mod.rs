@@ -15,17 +15,6 @@ use crate::base::time::{Duration, Instant};
 use crate::wire::{self, NoMessage};
 use serde::{Deserialize, Serialize};
 
-/// Makes a lock's message of a message that several locks share.
-macro_rules! impl_from {
-    ($shared:ident as $variant:ident) => {
-        impl From<$shared> for Message {
-            fn from(message: $shared) -> Self {
-                Self::$variant(message)
-            }
-        }
-    };
-}
-
 pub mod central;
 pub mod client;
 mod fence;

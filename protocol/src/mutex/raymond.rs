@@ -36,20 +36,56 @@
 //! - A token takes its lease along: how long the request had waited tells the receiver what is left of it.
 
 use super::client::{LockRequest, Phase};
-use super::token::{Epoch, Need, TokenLock, TokenManager, impl_algorithm};
+use super::token::{Epoch, Need, Token, TokenLock, TokenManager, TokenMessage, impl_algorithm};
 use super::{Fence, LOCKS_MAX, LockClient, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::config::lease_at_holder;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
-use crate::base::time::Instant;
+use crate::base::time::{Duration, Instant};
+use crate::election::impl_message;
 use branch::{Branch, OpenRequest, QUEUE_MAX, Waiter};
 use heapless::Vec;
+use serde::{Deserialize, Serialize};
 
 mod branch;
-mod message;
 
-pub use message::{Message, Privilege};
+/// A message between members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
+pub enum Message {
+    /// Requests the token. `epoch` is that of the token the sender knows of.
+    Request { lock: LockId, number: u32, epoch: Epoch },
+    /// Passes the token.
+    Privilege(Privilege),
+    /// Refuses a request for a void token: the one to request is of `epoch`.
+    Void { lock: LockId, epoch: Epoch },
+    /// Refuses a request: no room for another lock, or in its queue.
+    Full { lock: LockId },
+    /// A message to or from the issuer.
+    Issuer(TokenMessage),
+}
+
+/// The token of a lock on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Privilege {
+    /// The lock.
+    pub lock: LockId,
+    /// Its token.
+    pub token: Token,
+    /// The number of the request that is answered.
+    pub number: u32,
+    /// The time the request waited.
+    pub waited: Duration,
+    /// The rest of the token's lease.
+    pub lease_left: Duration,
+    /// The number of a request to pass the token back.
+    pub return_request: Option<u32>,
+}
+
+impl_message! {
+    Reliable: Request = "request", Privilege = "privilege", Void = "void", Full = "full", Issuer(TokenMessage);
+}
 
 /// The tree lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -37,17 +37,49 @@
 
 use super::client::{LockRequest, Phase};
 use super::permission::{
-    PeerRequest, PermissionMessage, PermissionRequest, Permissions, QueuePosition, impl_mutex, own_priority,
+    PeerRequest, PermissionMessage, PermissionRequest, Permissions, QueuePosition, RepliedRounds, impl_mutex,
+    own_priority,
 };
 use super::{Command, LockClient, LockId, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
 use crate::base::time::Instant;
+use crate::election::impl_message;
+use serde::{Deserialize, Serialize};
 
-mod message;
+/// A message between members. A reply names the `round` it answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the lock and the round or rounds")]
+pub enum Message {
+    /// A request, or a reply that all permission-based locks share.
+    Permission(PermissionMessage),
+    /// Gives permission: no request of the sender comes first.
+    Reply { lock: LockId, rounds: RepliedRounds },
+    /// Answers a repeated request: it is queued, and a request of the sender comes first.
+    Deferred { lock: LockId, round: u8 },
+    /// Answers a try: a request of the sender comes first.
+    Busy { lock: LockId, round: u8 },
+    /// Withdraws the request.
+    Cancel { lock: LockId },
+}
 
-pub use message::Message;
+impl_message! {
+    // A waiting member asks again.
+    ReliableLatest: Reply = "reply", Deferred = "deferred", Busy = "busy", Cancel = "cancel",
+        Permission(PermissionMessage);
+    {
+        fn topic(&self) -> u32 {
+            match self {
+                Self::Permission(message) => message.lock().number(),
+                Self::Reply { lock, .. }
+                | Self::Deferred { lock, .. }
+                | Self::Busy { lock, .. }
+                | Self::Cancel { lock } => lock.number(),
+            }
+        }
+    }
+}
 
 /// The lock of Ricart and Agrawala, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

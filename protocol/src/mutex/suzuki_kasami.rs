@@ -40,7 +40,7 @@ use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
 use crate::base::options::Configurable;
 use crate::base::time::{Duration, Instant};
-use crate::wire::{self, Delivery};
+use crate::election::impl_message;
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -69,20 +69,8 @@ pub struct PassedLease {
     pub left: u16,
 }
 
-impl_from!(TokenMessage as Issuer);
-
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        Delivery::Reliable
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Request { .. } => "request",
-            Self::Token { .. } => "token",
-            Self::Issuer(message) => message.name(),
-        }
-    }
+impl_message! {
+    Reliable: Request = "request", Token = "token", Issuer(TokenMessage);
 }
 
 /// An own request that was sent.

@@ -28,16 +28,28 @@
 //! - The order is that of the ring, not that of the requests.
 
 use super::client::{LockRequest, Phase};
-use super::token::{Need, Token, TokenLock, TokenManager, impl_algorithm};
+use super::token::{Need, Token, TokenLock, TokenManager, TokenMessage, impl_algorithm};
 use super::{Fence, LockClient, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
 use crate::base::time::Instant;
+use crate::election::impl_message;
+use serde::{Deserialize, Serialize};
 
-mod message;
+/// A message between members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the lock and its token")]
+pub enum Message {
+    /// The token of a lock.
+    Token { lock: LockId, token: Token },
+    /// A message to or from the issuer.
+    Issuer(TokenMessage),
+}
 
-pub use message::Message;
+impl_message! {
+    Reliable: Token = "token", Issuer(TokenMessage);
+}
 
 /// The token ring, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

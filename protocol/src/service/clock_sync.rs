@@ -30,15 +30,18 @@ use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
 use crate::service::{NoticeQueue, Service};
+use crate::wire::{self, Delivery, NEIGHBOURS_MAX};
 use core::convert::Infallible;
 use heapless::Vec;
+use serde::{Deserialize, Serialize};
 
-mod message;
 mod slewed_clock;
 
-pub use message::{ENTRIES_MAX, Message};
 pub use slewed_clock::SlewedClock;
 
+/// Corrections in a frame.
+pub const ENTRIES_MAX: usize = 4;
+const _: () = assert!(ENTRIES_MAX <= NEIGHBOURS_MAX, "a frame names all its recipients");
 /// Heartbeats from one round to the next.
 pub const ROUND_HEARTBEATS: u32 = 4;
 /// Corrections in a reliable message.
@@ -46,17 +49,44 @@ const RELIABLE_ENTRIES_MAX: usize = 3;
 /// Rounds in which a leader that knows no set clock waits for the answers of all members.
 const FIRST_ROUNDS: u32 = 3;
 
+/// Messages between the leader and the members, in a round of the leader's term. `reliable` is set between nodes out of
+/// range of each other: the message is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
+pub enum Message {
+    /// Asks for the recipient's clock.
+    Poll { term: Term, round: u32, reliable: bool },
+    /// The sender's clock: its `reading` in microseconds, after the pending correction, how long the answer was `held`
+    /// back, and whether the clock was ever set.
+    Answer { term: Term, round: u32, reliable: bool, reading: u64, held: Duration, is_set: bool },
+    /// The corrections of some members: their slots, and so many microseconds.
+    Adjust { term: Term, round: u32, reliable: bool, entries: Vec<(u8, i64), ENTRIES_MAX> },
+}
+
+impl wire::Message for Message {
+    fn delivery(&self) -> Delivery {
+        let (Self::Poll { reliable, .. } | Self::Answer { reliable, .. } | Self::Adjust { reliable, .. }) = self;
+        if *reliable { Delivery::ReliableLatest } else { Delivery::Unreliable }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Poll { .. } => "poll",
+            Self::Answer { .. } => "answer",
+            Self::Adjust { .. } => "adjust",
+        }
+    }
+}
+
 /// Notices to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[expect(missing_docs, reason = "the sentence of each notice names its fields")]
 pub enum Notice {
     /// The clock was set for the first time.
     Set,
-    /// The clock is being corrected.
-    Adjusted {
-        /// The correction in microseconds.
-        by: i32,
-    },
+    /// The clock is being corrected, `by` so many microseconds.
+    Adjusted { by: i32 },
 }
 
 /// The phase of a round.

@@ -12,18 +12,18 @@
 pub mod application;
 pub mod clock_sync;
 pub mod demo;
-mod instance_id;
 pub mod observed_app;
 pub mod snapshot;
 pub mod termination;
 
 use crate::algorithm::{Algorithm, Context, Input, OUTPUTS_MAX, Outbox, Scope};
+use crate::base::ids::NodeId;
 use crate::base::time::Instant;
 use crate::link::UNACKED_MAX;
 use crate::wire::{self, NoMessage};
 use core::convert::Infallible;
 use heapless::Deque;
-pub use instance_id::InstanceId;
+use serde::{Deserialize, Serialize};
 
 /// Unacknowledged reliable messages in the link from which on the service is not polled for more.
 pub(crate) const SERVICE_UNACKED_MAX: usize = 4;
@@ -31,6 +31,25 @@ const _: () = assert!(SERVICE_UNACKED_MAX <= UNACKED_MAX, "a service must not st
 
 /// Notices of a service that the host has not polled yet; the host polls them after every input.
 pub type NoticeQueue<N> = Deque<N, { OUTPUTS_MAX + 4 }>;
+
+/// The unique id of a snapshot or a wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct InstanceId {
+    /// The node that initiated it.
+    pub initiator: NodeId,
+    /// The incarnation of the initiator.
+    pub incarnation: u32,
+    /// Its number within that incarnation.
+    pub number: u32,
+}
+
+impl InstanceId {
+    /// Returns whether this is `other` or a later one of the same incarnation of the same initiator.
+    fn is_same_or_after(self, other: Self) -> bool {
+        (self.initiator, self.incarnation) == (other.initiator, other.incarnation) && self.number >= other.number
+    }
+}
 
 /// The last stage of a node.
 ///

@@ -38,36 +38,16 @@ impl Leader {
     }
 }
 
-/// Messages about the leader.
+/// Messages about the leader. `age` is that of the message, in 1/255 of the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum LeaderMessage {
-    /// An election ended.
-    Elected {
-        /// Its index, now the leader's term.
-        term: Term,
-        /// The winner.
-        leader: Candidate,
-        /// The runner-up.
-        runner_up: Option<Candidate>,
-        /// Age of the message, in 1/255 of the lease.
-        age: u8,
-    },
-    /// The leader is up.
-    Heartbeat {
-        /// Its term.
-        term: Term,
-        /// The leader.
-        leader: Candidate,
-        /// Heartbeat counter.
-        count: u32,
-        /// Age of the message, in 1/255 of the lease.
-        age: u8,
-    },
-    /// The leader must raise its term above this one.
-    RaiseTerm {
-        /// The highest term known.
-        term: Term,
-    },
+    /// An election ended: its index is now the `term` of the winner, `leader`.
+    Elected { term: Term, leader: Candidate, runner_up: Option<Candidate>, age: u8 },
+    /// The leader is up; `count` is its heartbeat counter.
+    Heartbeat { term: Term, leader: Candidate, count: u32, age: u8 },
+    /// The leader must raise its term above this one, the highest known.
+    RaiseTerm { term: Term },
 }
 
 impl LeaderMessage {
@@ -88,16 +68,3 @@ impl LeaderMessage {
         }
     }
 }
-
-/// Wraps messages about the leader in a variant of an election's messages.
-macro_rules! from_leader_message {
-    ($message:ident :: $variant:ident) => {
-        impl From<LeaderMessage> for $message {
-            fn from(message: LeaderMessage) -> Self {
-                Self::$variant(message)
-            }
-        }
-    };
-}
-
-pub(in crate::election) use from_leader_message;

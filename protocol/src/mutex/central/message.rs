@@ -3,8 +3,8 @@
 use crate::base::lamport::LamportTime;
 use crate::base::term::Term;
 use crate::base::time::Duration;
+use crate::election::impl_message;
 use crate::mutex::{Fence, LOCKS_MAX, LockId, Refusal};
-use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
 /// A message between a member and the lock server. `request` is the number of a request, `number` that of a renewal: a
@@ -33,36 +33,23 @@ pub enum Message {
     Follows { term: Term, held: [Option<LockId>; LOCKS_MAX], complete: bool },
 }
 
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        Delivery::ReliableLatest // a waiting member requests again
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Request { .. } => "request",
-            Self::Grant { .. } => "grant",
-            Self::Release { .. } => "release",
-            Self::Waiting { .. } => "waiting",
-            Self::Cancel { .. } => "cancel",
-            Self::Renew { .. } => "renew",
-            Self::Renewed { .. } => "renewed",
-            Self::Refused { .. } => "refused",
-            Self::Follows { .. } => "follows",
-        }
-    }
-
-    fn topic(&self) -> u32 {
-        match self {
-            Self::Request { lock, .. }
-            | Self::Grant { lock, .. }
-            | Self::Release { lock, .. }
-            | Self::Waiting { lock, .. }
-            | Self::Cancel { lock, .. }
-            | Self::Renew { lock, .. }
-            | Self::Renewed { lock, .. }
-            | Self::Refused { lock, .. } => lock.number(),
-            Self::Follows { .. } => 0,
+impl_message! {
+    // A waiting member requests again.
+    ReliableLatest: Request = "request", Grant = "grant", Release = "release", Waiting = "waiting", Cancel = "cancel",
+        Renew = "renew", Renewed = "renewed", Refused = "refused", Follows = "follows";
+    {
+        fn topic(&self) -> u32 {
+            match self {
+                Self::Request { lock, .. }
+                | Self::Grant { lock, .. }
+                | Self::Release { lock, .. }
+                | Self::Waiting { lock, .. }
+                | Self::Cancel { lock, .. }
+                | Self::Renew { lock, .. }
+                | Self::Renewed { lock, .. }
+                | Self::Refused { lock, .. } => lock.number(),
+                Self::Follows { .. } => 0,
+            }
         }
     }
 }

@@ -44,9 +44,7 @@ pub enum PermissionMessage {
 }
 
 impl PermissionMessage {
-    /// Returns the lock the message is about.
-    #[must_use]
-    pub const fn lock(&self) -> LockId {
+    pub(crate) const fn lock(&self) -> LockId {
         match *self {
             Self::Request(PermissionRequest { lock, .. })
             | Self::Try(PermissionRequest { lock, .. })
@@ -56,9 +54,7 @@ impl PermissionMessage {
         }
     }
 
-    /// Returns the name of the message.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Request(_) => "request",
             Self::Try(_) => "try",

@@ -91,9 +91,7 @@ pub enum TokenMessage {
 }
 
 impl TokenMessage {
-    /// Returns the name of the message.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Request { .. } => "token-request",
             Self::Lease { .. } => "token-lease",

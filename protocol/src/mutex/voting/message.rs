@@ -2,8 +2,8 @@
 
 use crate::base::lamport::LamportTime;
 use crate::base::time::Duration;
+use crate::election::impl_message;
 use crate::mutex::LockId;
-use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
 /// A message between a requester and a voter, about the request with the number `request`.
@@ -28,21 +28,7 @@ pub enum Message {
     Renewed { lock: LockId, number: LamportTime },
 }
 
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        Delivery::Reliable
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Request { .. } => "request",
-            Self::Vote { .. } => "vote",
-            Self::Refuse { .. } => "refuse",
-            Self::Release { .. } => "release",
-            Self::Confirm { .. } => "confirm",
-            Self::Confirmed { .. } => "confirmed",
-            Self::Renew { .. } => "renew",
-            Self::Renewed { .. } => "renewed",
-        }
-    }
+impl_message! {
+    Reliable: Request = "request", Vote = "vote", Refuse = "refuse", Release = "release", Confirm = "confirm",
+        Confirmed = "confirmed", Renew = "renew", Renewed = "renewed";
 }

@@ -17,76 +17,47 @@
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::Instant;
+use crate::election::impl_message;
 use crate::mutex::{Fence, FencedResource, Outdated};
 use crate::service::{NoticeQueue, Service};
-use crate::wire::{self, Delivery};
 use heapless::Deque;
 use serde::{Deserialize, Serialize};
 
 /// Replies of the server that wait to be sent. One more is dropped: its client asks again when the server is up again.
 const REPLIES_MAX: usize = 16;
 
-/// Messages between the server and its clients.
+/// Messages between the server and its clients, about the `fence` of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the fence of the request and the new value")]
 pub enum Message {
     /// Request to count one up.
-    Add {
-        /// The fence of the client's grant.
-        fence: Fence,
-    },
+    Add { fence: Fence },
     /// The request was counted.
-    Sum {
-        /// The fence of the request.
-        fence: Fence,
-        /// The new value.
-        total: u32,
-    },
+    Sum { fence: Fence, total: u32 },
     /// The request was refused: the server has seen a higher fence.
-    Outdated {
-        /// The fence of the request.
-        fence: Fence,
-    },
+    Outdated { fence: Fence },
 }
 
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        Delivery::Reliable
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Add { .. } => "add",
-            Self::Sum { .. } => "sum",
-            Self::Outdated { .. } => "outdated",
-        }
-    }
+impl_message! {
+    Reliable: Add = "add", Sum = "sum", Outdated = "outdated";
 }
 
 /// Commands of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the field is the fence of the grant")]
 pub enum Command {
     /// Counts one up. Cancels an earlier request that has no reply yet.
-    Add {
-        /// The fence of the grant.
-        fence: Fence,
-    },
+    Add { fence: Fence },
 }
 
 /// Notices to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the fields are the fence of the request and the new value")]
 pub enum Notice {
     /// The request was counted.
-    Counted {
-        /// The fence of the request.
-        fence: Fence,
-        /// The new value.
-        total: u32,
-    },
+    Counted { fence: Fence, total: u32 },
     /// The request was refused: the server has seen a higher fence.
-    Outdated {
-        /// The fence of the request.
-        fence: Fence,
-    },
+    Outdated { fence: Fence },
 }
 
 /// The counter at one node, as a client or the server.

@@ -15,12 +15,10 @@ use serde::{Deserialize, Serialize};
 /// Commands of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[expect(missing_docs, reason = "the field is the units of work")]
 pub enum Command {
     /// Starts a job at this node.
-    Start {
-        /// Its units of work.
-        units: u32,
-    },
+    Start { units: u32 },
 }
 
 /// Work for another node.

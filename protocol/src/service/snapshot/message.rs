@@ -1,9 +1,9 @@
 //! Messages and notices of the snapshots.
 
 use crate::base::ids::{NodeId, NodeSet};
+use crate::election::impl_message;
 pub use crate::service::InstanceId as Id;
 use crate::service::application::ChannelMessage;
-use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
 /// Why a snapshot was aborted.
@@ -60,107 +60,45 @@ impl AbortReason {
 /// A part of the state or of the messages a member recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[expect(missing_docs, reason = "the sentence of each fragment names its fields")]
 pub enum Fragment {
-    /// Part of its state; the parts follow each other.
-    State {
-        /// Whether this is the last part.
-        last: bool,
-        /// The bytes.
-        bytes: ChannelMessage,
-    },
-    /// A message in flight to the member.
-    Message {
-        /// The sender of the message.
-        from: NodeId,
-        /// The message, as the member's application encodes it.
-        bytes: ChannelMessage,
-    },
+    /// Part of its state; the parts follow each other, up to the `last`.
+    State { last: bool, bytes: ChannelMessage },
+    /// A message in flight to the member, `from` its sender, as the member's application encodes it.
+    Message { from: NodeId, bytes: ChannelMessage },
 }
 
-/// Messages between members.
+/// Messages between members. To the initiator, `incarnation` and `number` are those of the snapshot's id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum Message {
-    /// Separates messages sent before the sender recorded its state from messages sent after.
-    Marker {
-        /// The snapshot.
-        id: Id,
-        /// The members it covers.
-        members: NodeSet,
-    },
+    /// Separates messages sent before the sender recorded its state from messages sent after. The snapshot covers
+    /// `members`.
+    Marker { id: Id, members: NodeSet },
     /// A fragment, to the initiator.
-    Fragment {
-        /// The incarnation of the initiator.
-        incarnation: u32,
-        /// The number of the snapshot.
-        number: u32,
-        /// The fragment.
-        fragment: Fragment,
-    },
-    /// The end of the fragments, to the initiator.
-    Done {
-        /// The incarnation of the initiator.
-        incarnation: u32,
-        /// The number of the snapshot.
-        number: u32,
-        /// How many fragments the sender has sent.
-        fragments: u16,
-    },
+    Fragment { incarnation: u32, number: u32, fragment: Fragment },
+    /// The end of the fragments, to the initiator: so many were sent.
+    Done { incarnation: u32, number: u32, fragments: u16 },
     /// The snapshot is aborted: to the initiator, and from there to all.
-    Abort {
-        /// The snapshot.
-        id: Id,
-        /// Why.
-        reason: AbortReason,
-    },
+    Abort { id: Id, reason: AbortReason },
 }
 
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        Delivery::Reliable
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Marker { .. } => "marker",
-            Self::Fragment { .. } => "fragment",
-            Self::Done { .. } => "done",
-            Self::Abort { .. } => "abort",
-        }
-    }
+impl_message! {
+    Reliable: Marker = "marker", Fragment = "fragment", Done = "done", Abort = "abort";
 }
 
 /// Notices to the application.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[expect(missing_docs, reason = "the sentence of each notice names its fields")]
 pub enum Notice {
     /// This node has recorded its state: the cut passes here.
-    Recorded {
-        /// The snapshot.
-        id: Id,
-    },
-    /// At the initiator: a fragment, meaningless until the snapshot is complete. Fragments of one member are in order.
-    Fragment {
-        /// The snapshot.
-        id: Id,
-        /// The member that recorded it.
-        member: NodeId,
-        /// The fragment.
-        fragment: Fragment,
-    },
-    /// At the initiator: the snapshot is complete; it consists of the fragments notified so far.
-    Taken {
-        /// The snapshot.
-        id: Id,
-        /// The members it covers.
-        members: NodeSet,
-        /// How many fragments it has.
-        fragments: u32,
-    },
+    Recorded { id: Id },
+    /// At the initiator: a fragment of `member`, meaningless until the snapshot is complete. Fragments of one member are
+    /// in order.
+    Fragment { id: Id, member: NodeId, fragment: Fragment },
+    /// At the initiator: the snapshot of `members` is complete; it consists of the fragments notified so far, so many.
+    Taken { id: Id, members: NodeSet, fragments: u32 },
     /// At the initiator: the snapshot is aborted; the fragments notified so far are void.
-    Aborted {
-        /// The snapshot.
-        id: Id,
-        /// Why.
-        reason: AbortReason,
-    },
+    Aborted { id: Id, reason: AbortReason },
 }

@@ -30,52 +30,25 @@ use super::{AbortReason, Activity, Command, Detection, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::NodeSet;
 use crate::base::time::Instant;
-use crate::wire::{self, Delivery};
+use crate::election::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// Messages between members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum Message {
-    /// Acknowledges messages: the work they caused is done.
-    Signal {
-        /// The incarnation in which the recipient sent them.
-        incarnation: u32,
-        /// How many messages.
-        count: u32,
-    },
-    /// The job has terminated.
-    Terminate {
-        /// The number of the job.
-        job: u32,
-        /// The incarnation of the sender.
-        incarnation: u32,
-        /// The number of the termination within that incarnation.
-        number: u32,
-    },
+    /// Acknowledges so many messages that the recipient sent in this incarnation: the work they caused is done.
+    Signal { incarnation: u32, count: u32 },
+    /// The job has terminated: termination `number` of this incarnation of the sender.
+    Terminate { job: u32, incarnation: u32, number: u32 },
     /// The recipient's messages will never all be acknowledged.
     Broken,
-    /// The incarnation of the sender.
-    Announce {
-        /// Its number.
-        incarnation: u32,
-        /// Whether messages from the sender to the recipient may have been lost.
-        lost: bool,
-    },
+    /// The incarnation of the sender, and whether messages from the sender to the recipient may have been lost.
+    Announce { incarnation: u32, lost: bool },
 }
 
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        Delivery::Reliable
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Signal { .. } => "signal",
-            Self::Terminate { .. } => "terminate",
-            Self::Broken => "broken",
-            Self::Announce { .. } => "announce",
-        }
-    }
+impl_message! {
+    Reliable: Signal = "signal", Terminate = "terminate", Broken = "broken", Announce = "announce";
 }
 
 /// The position of a node in the tree.

@@ -25,21 +25,13 @@ pub enum Command {
 /// Notices of a detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[expect(missing_docs, reason = "the sentence of each notice names its fields")]
 pub enum Notice {
-    /// The job has terminated.
-    Terminated {
-        /// The member that detected it.
-        by: NodeId,
-        /// The number of the job, where the application counts them.
-        job: u32,
-        /// How many waves it took; 0 for a detection without waves.
-        waves: u32,
-    },
+    /// The job has terminated: `job` is its number, where the application counts them, `by` the member that detected
+    /// it, with so many `waves`; 0 for a detection without waves.
+    Terminated { by: NodeId, job: u32, waves: u32 },
     /// The termination of the job will not be detected.
-    Aborted {
-        /// Why.
-        reason: AbortReason,
-    },
+    Aborted { reason: AbortReason },
 }
 
 /// Why a detection was aborted.

@@ -43,11 +43,9 @@ use heapless::{Deque, Vec};
 
 mod channels;
 mod message;
-mod visit;
 
 use channels::Channels;
 pub use message::{Id, Message, Sums};
-use visit::Visit;
 
 /// Waves of different initiators at a node at a time; it replies `Continue` to others.
 const VISITS_MAX: usize = 4;
@@ -65,6 +63,33 @@ enum State {
     Paused { until: Instant, pause: Duration },
     /// It waits for the replies of a wave until then.
     Waiting { until: Instant, pause: Duration },
+}
+
+/// The progress of a wave at one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Visit {
+    id: Id,
+    /// The member that sent the first query; nobody at the initiator.
+    parent: NodeSet,
+    /// Members to which a query waits to be sent.
+    to_query: NodeSet,
+    /// Members queried by any member, as far as this node knows.
+    queried: NodeSet,
+    /// Members that have not replied.
+    awaited: NodeSet,
+    /// Whether this node was quiet so far, and all replies were `Done`.
+    quiet: bool,
+    /// Whether this node has replied; the visit is kept for further queries of the wave.
+    replied: bool,
+    /// The counts of this node and the members that have replied.
+    sums: Sums,
+}
+
+impl Visit {
+    /// Creates a visit that is to query `to`, besides the members that were `queried` before.
+    const fn new(id: Id, parent: NodeSet, to: NodeSet, queried: NodeSet, quiet: bool, sums: Sums) -> Self {
+        Self { id, parent, to_query: to, queried: queried.with(to), awaited: to, quiet, replied: false, sums }
+    }
 }
 
 /// The detection at one node, in a group of at most `N`.

@@ -6,6 +6,7 @@ use crate::base::ids::Roster;
 use crate::base::lamport::LamportTime;
 use crate::base::term::Term;
 use crate::base::time::Duration;
+use crate::wire;
 use std::vec::Vec;
 
 fn fence(count: u64) -> Fence {

@@ -1,8 +1,8 @@
 //! Messages of a wave.
 
 use crate::base::ids::NodeSet;
+use crate::election::impl_message;
 pub use crate::service::InstanceId as Id;
-use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
 /// The message counts of a set of members.
@@ -34,58 +34,24 @@ impl Sums {
     }
 }
 
-/// Messages between members.
+/// Messages between members, in the wave `id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum Message {
-    /// Asks for the recipient's counts and those of the members it queries.
-    Query {
-        /// The wave.
-        id: Id,
-        /// The members already queried, as far as the sender knows.
-        queried: NodeSet,
-    },
-    /// The sender and the members it queried are idle.
-    Done {
-        /// The wave.
-        id: Id,
-        /// Their counts.
-        sums: Sums,
-    },
+    /// Asks for the recipient's counts and those of the members it queries. As far as the sender knows, `queried` have
+    /// been queried.
+    Query { id: Id, queried: NodeSet },
+    /// The sender and the members it queried are idle, and these are their counts.
+    Done { id: Id, sums: Sums },
     /// The sender, or a member it queried, is busy or did not reply.
-    Continue {
-        /// The wave.
-        id: Id,
-    },
-    /// The job has terminated.
-    Terminate {
-        /// The wave that detected it.
-        id: Id,
-        /// The number of the job.
-        job: u32,
-        /// How many waves it took.
-        waves: u32,
-    },
-    /// How many messages of the application the sender has sent to the recipient: those that did not arrive are lost.
-    Resync {
-        /// The incarnation of the sender.
-        incarnation: u32,
-        /// Messages sent in that incarnation.
-        sent: u32,
-    },
+    Continue { id: Id },
+    /// The job has terminated, which took so many waves to detect.
+    Terminate { id: Id, job: u32, waves: u32 },
+    /// How many messages of the application the sender has sent to the recipient in its `incarnation`: those that did
+    /// not arrive are lost.
+    Resync { incarnation: u32, sent: u32 },
 }
 
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        Delivery::Reliable
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Query { .. } => "query",
-            Self::Done { .. } => "done",
-            Self::Continue { .. } => "continue",
-            Self::Terminate { .. } => "terminate",
-            Self::Resync { .. } => "resync",
-        }
-    }
+impl_message! {
+    Reliable: Query = "query", Done = "done", Continue = "continue", Terminate = "terminate", Resync = "resync";
 }
