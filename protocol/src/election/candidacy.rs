@@ -36,12 +36,10 @@ pub struct Candidacy {
 }
 
 impl Candidacy {
-    /// Creates the state of a node that has joined no round.
     pub(super) const fn new(leadership: Leadership) -> Self {
         Self { leadership, joined: Term::ZERO, entry: None, abstain_until: None }
     }
 
-    /// Returns the last round this node joined.
     pub(super) const fn joined(&self) -> Term {
         self.joined
     }
@@ -51,7 +49,6 @@ impl Candidacy {
         self.entry
     }
 
-    /// Returns the status of the round `index`.
     pub(super) fn classify(&self, index: Term) -> RoundStatus {
         if index <= self.joined || index <= self.leadership.floor() {
             RoundStatus::Over
@@ -80,7 +77,6 @@ impl Candidacy {
         self.entry
     }
 
-    /// Returns this node as a candidate.
     pub(super) fn candidate(&self, cx: &Context<'_>) -> Option<Candidate> {
         let candidate = cx.candidate.filter(|_| self.abstain_until.is_none())?;
         let incumbent = self.leadership.is_leader() && self.leadership.has_incumbent();
@@ -95,7 +91,6 @@ impl Candidacy {
         if self.leadership.has_incumbent() || newcomer { now } else { now.min(self.entry) }
     }
 
-    /// Returns whether this node outranks `leader`.
     pub(super) fn outranks(&self, cx: &Context<'_>, leader: Candidate) -> bool {
         leader.id != cx.me && self.candidate(cx).is_some_and(|candidate| candidate > leader)
     }

@@ -80,12 +80,6 @@ pub struct ChangRoberts {
 type Out = Outbox<Message, Notice>;
 
 impl ChangRoberts {
-    /// Creates the election of a member that has taken part in no round.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { candidacy: Candidacy::new(Leadership::announced_by_election()), phase: Phase::Idle { start: None } }
-    }
-
     /// Passes on the highest candidate seen in this round.
     fn pass(&mut self, cx: &Context<'_>, best: Option<Candidate>, out: &mut Out) {
         let round = self.candidacy.joined().number;
@@ -204,7 +198,7 @@ impl Rounds for ChangRoberts {
 
 impl Default for ChangRoberts {
     fn default() -> Self {
-        Self::new()
+        Self { candidacy: Candidacy::new(Leadership::announced_by_election()), phase: Phase::Idle { start: None } }
     }
 }
 

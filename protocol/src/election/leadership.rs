@@ -85,12 +85,10 @@ impl Leadership {
         self.floor.0
     }
 
-    /// Returns the highest term number observed.
     pub(super) const fn term_number(&self) -> u32 {
         self.term_number
     }
 
-    /// Observes a term number.
     pub(super) fn observe_term(&mut self, number: u32) {
         self.term_number = self.term_number.max(number);
     }
@@ -106,7 +104,6 @@ impl Leadership {
         Term { number: self.term_number, by: me }
     }
 
-    /// Returns the current leader.
     pub(super) fn leader(&self) -> Option<&Leader> {
         match &self.belief {
             Belief::Vacant { .. } => None,
@@ -130,7 +127,6 @@ impl Leadership {
         }
     }
 
-    /// Returns whether this node leads.
     pub(super) const fn is_leader(&self) -> bool {
         matches!(self.belief, Belief::Leading { .. })
     }

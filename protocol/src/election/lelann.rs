@@ -96,12 +96,6 @@ pub struct Lelann {
 type Out = Outbox<Message, Notice>;
 
 impl Lelann {
-    /// Creates the election of a member that has taken part in no round.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { candidacy: Candidacy::new(Leadership::announced_by_election()), phase: Phase::Idle { start: None } }
-    }
-
     /// Joins a round: sends this member's number.
     fn join(&mut self, cx: &Context<'_>, term: Term, started: bool, out: &mut Out) {
         let entry = self.candidacy.join(cx, term);
@@ -209,7 +203,7 @@ impl Rounds for Lelann {
 
 impl Default for Lelann {
     fn default() -> Self {
-        Self::new()
+        Self { candidacy: Candidacy::new(Leadership::announced_by_election()), phase: Phase::Idle { start: None } }
     }
 }
 

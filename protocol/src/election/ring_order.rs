@@ -30,7 +30,6 @@ pub(super) struct RingOrder {
 }
 
 impl RingOrder {
-    /// Creates the ring as seen from this node.
     pub(super) fn of(cx: &Context<'_>, direction: Direction) -> Self {
         Self { me: cx.roster.slot_of(cx.me).unwrap_or(0), direction }
     }
@@ -45,7 +44,6 @@ impl RingOrder {
         if distance == 0 { SLOTS_MAX } else { distance }
     }
 
-    /// Returns the nearest member of `set`.
     pub(super) fn next(self, set: NodeSet) -> NodeSet {
         set.slots().min_by_key(|&slot| self.distance(slot)).map_or(NodeSet::EMPTY, NodeSet::slot)
     }

@@ -72,12 +72,6 @@ pub struct WirelessFlat {
 type Out = Outbox<Message, Notice>;
 
 impl WirelessFlat {
-    /// Creates the election of a node that has taken part in no computation.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { candidacy: Candidacy::new(Leadership::new()), phase: Phase::Idle { start: None } }
-    }
-
     /// Returns the time without an answer after which no more is expected.
     fn answer_timeout(cx: &Context<'_>) -> Duration {
         cx.timing.probe.times(4)
@@ -169,7 +163,7 @@ impl Rounds for WirelessFlat {
 
 impl Default for WirelessFlat {
     fn default() -> Self {
-        Self::new()
+        Self { candidacy: Candidacy::new(Leadership::new()), phase: Phase::Idle { start: None } }
     }
 }
 

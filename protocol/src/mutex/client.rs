@@ -98,14 +98,7 @@ pub struct LockClient {
 }
 
 impl LockClient {
-    /// Makes a client without requests.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { requests: Vec::new() }
-    }
-
-    /// Returns all requests.
-    pub fn iter(&self) -> impl Iterator<Item = &LockRequest> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &LockRequest> {
         self.requests.iter()
     }
 
@@ -116,8 +109,7 @@ impl LockClient {
     }
 
     /// Returns the request for `lock` with this number, if it still waits.
-    #[must_use]
-    pub fn waiting(&self, lock: LockId, number: LamportTime) -> Option<&LockRequest> {
+    pub(super) fn waiting(&self, lock: LockId, number: LamportTime) -> Option<&LockRequest> {
         self.get(lock).filter(|request| request.number == number && request.is_waiting())
     }
 
@@ -166,7 +158,7 @@ impl LockClient {
 
     /// Extends a hold to `until`, if that is later and `number` is that of the last renewal, and notifies the
     /// application.
-    pub fn extend<M>(&mut self, lock: LockId, number: LamportTime, until: Instant, out: &mut Outbox<M, Notice>) {
+    pub(super) fn extend<M>(&mut self, lock: LockId, number: LamportTime, until: Instant, out: &mut Outbox<M, Notice>) {
         let Some(request) = self.get_mut(lock) else { return };
         let Phase::Held { fence, until: before, warned, renewal: Some(renewal) } = request.phase else { return };
         if renewal.number != number {
@@ -180,7 +172,7 @@ impl LockClient {
     }
 
     /// Makes a waiting request again, with a new number.
-    pub fn restart(&mut self, cx: &Context<'_>, lock: LockId) -> Option<LockRequest> {
+    pub(super) fn restart(&mut self, cx: &Context<'_>, lock: LockId) -> Option<LockRequest> {
         let request = self.get_mut(lock).filter(|request| request.is_waiting())?;
         request.number = cx.lamport;
         request.requested_at = cx.now;
@@ -188,7 +180,7 @@ impl LockClient {
     }
 
     /// Notifies the application of the number of requests ahead, when that changes.
-    pub fn notify_waiting<M>(
+    pub(super) fn notify_waiting<M>(
         &mut self,
         lock: LockId,
         number: LamportTime,
@@ -204,7 +196,13 @@ impl LockClient {
     }
 
     /// Ends a request that waits.
-    pub fn refuse<M>(&mut self, lock: LockId, number: LamportTime, reason: Refusal, out: &mut Outbox<M, Notice>) {
+    pub(super) fn refuse<M>(
+        &mut self,
+        lock: LockId,
+        number: LamportTime,
+        reason: Refusal,
+        out: &mut Outbox<M, Notice>,
+    ) {
         if self.waiting(lock, number).is_some() {
             self.remove(lock);
             out.notify(Notice::Refused { lock, reason });
@@ -212,7 +210,7 @@ impl LockClient {
     }
 
     /// Ends a hold that the others do not know of.
-    pub fn lose<M>(&mut self, lock: LockId, out: &mut Outbox<M, Notice>) {
+    pub(super) fn lose<M>(&mut self, lock: LockId, out: &mut Outbox<M, Notice>) {
         if self.get(lock).is_some_and(|request| !request.is_waiting()) {
             self.remove(lock);
             out.notify(Notice::Lost { lock });
@@ -220,7 +218,7 @@ impl LockClient {
     }
 
     /// Warns of holds about to end, and ends and returns one that is over.
-    pub fn expire<M>(&mut self, now: Instant, out: &mut Outbox<M, Notice>) -> Option<LockRequest> {
+    pub(super) fn expire<M>(&mut self, now: Instant, out: &mut Outbox<M, Notice>) -> Option<LockRequest> {
         for request in &mut self.requests {
             let due = request.deadline().is_some_and(|at| at <= now);
             let Phase::Held { until, warned, .. } = &mut request.phase else { continue };
@@ -235,8 +233,7 @@ impl LockClient {
     }
 
     /// Returns when a hold ends, or the application must be warned of its end.
-    #[must_use]
-    pub fn deadline(&self) -> Option<Instant> {
+    pub(super) fn deadline(&self) -> Option<Instant> {
         self.requests.iter().fold(None, |soonest, request| earliest(soonest, request.deadline()))
     }
 
@@ -304,26 +301,21 @@ impl LockClient {
 impl LockRequest {
     /// Returns the end of a grant that was given after the request had `waited` at the grantor: counted from before it
     /// was given, however long it took to arrive.
-    #[must_use]
-    pub fn until(&self, waited: Duration) -> Instant {
+    pub(super) fn until(&self, waited: Duration) -> Instant {
         self.requested_at.after(lease_at_holder(waited)).after(lease_at_holder(self.lease))
     }
 
-    /// Returns whether the request is not granted yet.
-    #[must_use]
-    pub const fn is_waiting(&self) -> bool {
+    pub(super) const fn is_waiting(&self) -> bool {
         matches!(self.phase, Phase::Waiting { .. })
     }
 
     /// Returns whether the request waits, and the application wants a refusal rather than to wait.
-    #[must_use]
-    pub const fn is_trying(&self) -> bool {
+    pub(super) const fn is_trying(&self) -> bool {
         matches!(self.phase, Phase::Waiting { trying: true, .. })
     }
 
     /// Returns the renewal that is not agreed to yet.
-    #[must_use]
-    pub const fn renewal(&self) -> Option<Renewal> {
+    pub(super) const fn renewal(&self) -> Option<Renewal> {
         match self.phase {
             Phase::Waiting { .. } => None,
             Phase::Held { renewal, .. } => renewal,

@@ -44,11 +44,10 @@ use super::client::LockRequest;
 use super::permission::{
     PermissionMessage, PermissionRound, Permissions, QueuePosition, RepliedRounds, impl_mutex, own_priority,
 };
-use super::{Command, LOCKS_MAX, LockId, Notice, Refusal};
-use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
+use super::{LOCKS_MAX, LockId, Notice, Refusal};
+use crate::algorithm::{Context, Input, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
-use crate::base::options::Configurable;
 use crate::base::time::Instant;
 use crate::election::impl_message;
 use heapless::Vec;
@@ -93,12 +92,6 @@ pub struct Lamport {
 type Out = Outbox<Message, Notice>;
 
 impl Lamport {
-    /// Makes a member without requests.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns the queue for `lock` at this member, head first.
     pub fn queue<'a>(&'a self, cx: &'a Context<'_>, lock: LockId) -> impl Iterator<Item = (LamportTime, NodeId)> + 'a {
         let own = self.permissions.client.get(lock).map(|request| own_priority(cx, request));
@@ -128,7 +121,8 @@ impl Lamport {
         }
     }
 
-    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, sent_at: LamportTime, message: Message, out: &mut Out) {
+    fn on_message(&mut self, cx: &Context<'_>, sender: (NodeId, LamportTime), message: Message, out: &mut Out) {
+        let (from, _) = sender;
         match message {
             Message::Permission(
                 PermissionMessage::Request(request)
@@ -146,7 +140,7 @@ impl Lamport {
                     self.withdraw(cx, &request, out);
                 }
             }
-            Message::RequestAck { lock, own, rounds } => self.on_ack(cx, (from, sent_at), lock, own, &rounds),
+            Message::RequestAck { lock, own, rounds } => self.on_ack(cx, sender, lock, own, &rounds),
             Message::Release { locks } => {
                 for &lock in &locks {
                     self.permissions.remove_peer_requests(lock, cx.roster.set_of(from));
@@ -183,6 +177,17 @@ impl Lamport {
         ahead.fold(NodeSet::EMPTY, |set, peer| set.with(peer.requester()))
     }
 
+    fn run_due(&mut self, cx: &Context<'_>, out: &mut Out) {
+        if let Some(refused) = self.permissions.enter(cx, out, |all, request| Self::position(all, cx, request)) {
+            self.withdraw(cx, &refused, out);
+        }
+        self.acknowledge(cx, out);
+        let timeout = cx.timing.lease();
+        if let Some(refused) = self.permissions.poll_send(cx, timeout, out, |all, round| Self::ahead(all, cx, round)) {
+            self.withdraw(cx, &refused, out);
+        }
+    }
+
     fn acknowledge(&mut self, cx: &Context<'_>, out: &mut Out) {
         self.permissions.grant_all(
             cx,
@@ -196,44 +201,4 @@ impl Lamport {
     }
 }
 
-impl Algorithm for Lamport {
-    type Message = Message;
-    type Command = Command;
-    type Notice = Notice;
-
-    fn scope(&self) -> Scope {
-        Scope::Group
-    }
-
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        self.expire(cx, out);
-        self.permissions.update_view(cx);
-        match input {
-            Input::Message { from, sent_at, message } => self.on_message(cx, from, sent_at, message, out),
-            Input::Command(command) => {
-                if let Some(ended) = self.permissions.command(cx, command, out) {
-                    self.withdraw(cx, &ended, out);
-                }
-            }
-            Input::Fact(fact) => self.permissions.on_fact(cx, fact),
-            Input::Timeout => {} // due work is done below
-        }
-        if let Some(refused) = self.permissions.enter(cx, out, |all, request| Self::position(all, cx, request)) {
-            self.withdraw(cx, &refused, out);
-        }
-        self.acknowledge(cx, out);
-        let timeout = cx.timing.lease();
-        if let Some(refused) = self.permissions.poll_send(cx, timeout, out, |all, round| Self::ahead(all, cx, round)) {
-            self.withdraw(cx, &refused, out);
-        }
-        self.permissions.reschedule(cx, out);
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.permissions.deadline()
-    }
-}
-
 impl_mutex!(Lamport);
-
-impl Configurable for Lamport {}

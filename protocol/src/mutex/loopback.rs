@@ -55,7 +55,6 @@ impl<'o, M: Clone> LoopbackOutbox<'o, M> {
         self.sent.saturating_add(1) >= REPLIES_MAX
     }
 
-    /// Returns whether the step has sent a message to another node.
     pub(super) const fn has_sent(&self) -> bool {
         self.sent > 0
     }

@@ -28,7 +28,7 @@ mod renewal_votes;
 pub mod ricart_agrawala;
 pub mod suzuki_kasami;
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
 pub mod token;
 pub mod token_ring;
 pub mod voting;
@@ -99,8 +99,7 @@ pub enum Command {
 impl Command {
     /// Returns whether the command needs messages to other nodes before it is answered; giving up a lock or a request
     /// never has to wait for room.
-    #[must_use]
-    pub const fn is_request(&self) -> bool {
+    pub(crate) const fn is_request(&self) -> bool {
         match self {
             Self::Acquire { .. } | Self::Try { .. } | Self::Renew { .. } => true,
             Self::Release { .. } | Self::Cancel { .. } => false,

@@ -34,9 +34,41 @@ use crate::base::lamport::LamportTime;
 use crate::base::time::{Duration, Instant, earliest};
 use heapless::Vec;
 
-/// Implements [`Mutex`](super::Mutex) for a lock with permissions.
+/// Implements [`Mutex`](super::Mutex) for a lock with permissions. Its own part of a step is in `expire`, `on_message`,
+/// `withdraw` and `run_due`.
 macro_rules! impl_mutex {
     ($lock:ident) => {
+        impl $crate::Algorithm for $lock {
+            type Message = Message;
+            type Command = $crate::mutex::Command;
+            type Notice = Notice;
+
+            fn scope(&self) -> $crate::algorithm::Scope {
+                $crate::algorithm::Scope::Group
+            }
+
+            fn handle(&mut self, cx: &Context<'_>, input: Input<Message, $crate::mutex::Command>, out: &mut Out) {
+                self.expire(cx, out);
+                self.permissions.update_view(cx);
+                match input {
+                    Input::Message { from, sent_at, message } => self.on_message(cx, (from, sent_at), message, out),
+                    Input::Command(command) => {
+                        if let Some(ended) = self.permissions.command(cx, command, out) {
+                            self.withdraw(cx, &ended, out);
+                        }
+                    }
+                    Input::Fact(fact) => self.permissions.on_fact(cx, fact),
+                    Input::Timeout => {} // due work is done below
+                }
+                self.run_due(cx, out);
+                self.permissions.reschedule(cx, out);
+            }
+
+            fn deadline(&self) -> Option<Instant> {
+                self.permissions.deadline()
+            }
+        }
+
         impl $crate::mutex::Mutex for $lock {
             fn holds(&self, lock: LockId, now: Instant) -> Option<$crate::mutex::Fence> {
                 self.permissions.client.holds(lock, now)
@@ -50,19 +82,19 @@ macro_rules! impl_mutex {
                 self.permissions.floor()
             }
         }
+
+        impl $crate::base::options::Configurable for $lock {}
     };
 }
 
 mod enter;
 mod granted;
 mod message;
-mod peer_request;
 mod round;
 
 use granted::{GrantedPermissions, Verdict};
 pub(super) use impl_mutex;
 pub use message::{PermissionMessage, PermissionRequest, RepliedRounds};
-pub(super) use peer_request::{PeerRequest, own_priority};
 pub(super) use round::PermissionRound;
 use round::{Rounds, Subject};
 
@@ -80,6 +112,41 @@ pub(super) enum QueuePosition {
     First,
     /// This many requests come first.
     Behind(u8),
+}
+
+/// The order of requests: by Lamport time, and by node where that is equal. The lowest comes first.
+pub(super) type Priority = (LamportTime, Option<NodeId>);
+
+/// A request of another member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PeerRequest {
+    number: LamportTime,
+    view: NodeSet,
+    pub(super) lock: LockId,
+    lease: Duration,
+    slot: u8,
+    round: u8,
+    answered: bool,
+}
+
+impl PeerRequest {
+    pub(super) fn requester(&self) -> NodeSet {
+        NodeSet::slot(usize::from(self.slot))
+    }
+
+    pub(super) fn priority(&self, cx: &Context<'_>) -> Priority {
+        (self.number, cx.roster.id_of(usize::from(self.slot)))
+    }
+
+    /// Returns the request as it was received.
+    const fn received(&self) -> PermissionRequest {
+        let Self { number: request, view, lock, lease, round, .. } = *self;
+        PermissionRequest { lock, request, round, lease, view }
+    }
+}
+
+pub(super) const fn own_priority(cx: &Context<'_>, request: &LockRequest) -> Priority {
+    (request.number, Some(cx.me))
 }
 
 /// The permissions of one node, received and given.

@@ -36,12 +36,11 @@
 //! - A token takes its lease along: how long the request had waited tells the receiver what is left of it.
 
 use super::client::{LockRequest, Phase};
-use super::token::{Epoch, Need, Token, TokenLock, TokenManager, TokenMessage, impl_algorithm};
-use super::{Fence, LOCKS_MAX, LockClient, LockId, Mutex, Notice, Refusal};
+use super::token::{Epoch, Need, Token, TokenLock, TokenManager, TokenMessage, impl_mutex};
+use super::{LOCKS_MAX, LockClient, LockId, Notice, Refusal};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::config::lease_at_holder;
 use crate::base::ids::{NodeId, NodeSet};
-use crate::base::options::Configurable;
 use crate::base::time::{Duration, Instant};
 use crate::election::impl_message;
 use branch::{Branch, OpenRequest, QUEUE_MAX, Waiter};
@@ -100,12 +99,6 @@ pub struct Raymond {
 type Out = Outbox<Message, Notice>;
 
 impl Raymond {
-    /// Makes a member that has seen no token.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { client: LockClient::new(), manager: TokenManager::new(), parent: None, branches: Vec::new() }
-    }
-
     fn branch(&mut self, lock: LockId) -> Option<&mut Branch> {
         self.branches.iter_mut().find(|branch| branch.lock == lock)
     }
@@ -361,12 +354,4 @@ fn request_number(cx: &Context<'_>) -> u32 {
     u32::try_from(cx.lamport.0 & u64::from(u32::MAX)).unwrap_or(0)
 }
 
-impl_algorithm!(Raymond);
-
-impl Mutex for Raymond {
-    fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.client.holds(lock, now)
-    }
-}
-
-impl Configurable for Raymond {}
+impl_mutex!(Raymond);

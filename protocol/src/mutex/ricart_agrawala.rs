@@ -40,10 +40,10 @@ use super::permission::{
     PeerRequest, PermissionMessage, PermissionRequest, Permissions, QueuePosition, RepliedRounds, impl_mutex,
     own_priority,
 };
-use super::{Command, LockClient, LockId, Notice, Refusal};
-use crate::algorithm::{Algorithm, Context, Input, Outbox, Scope};
+use super::{LockClient, LockId, Notice, Refusal};
+use crate::algorithm::{Context, Input, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
-use crate::base::options::Configurable;
+use crate::base::lamport::LamportTime;
 use crate::base::time::Instant;
 use crate::election::impl_message;
 use serde::{Deserialize, Serialize};
@@ -90,10 +90,20 @@ pub struct RicartAgrawala {
 type Out = Outbox<Message, Notice>;
 
 impl RicartAgrawala {
-    /// Makes a member without requests.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    /// Ends the holds that are over: the members that wait get their replies at the end of the step.
+    fn expire(&mut self, cx: &Context<'_>, out: &mut Out) {
+        while self.permissions.expire(cx, out).is_some() {}
+    }
+
+    fn run_due(&mut self, cx: &Context<'_>, out: &mut Out) {
+        // With every permission the request is first: a member whose request comes before gives none.
+        self.permissions.enter(cx, out, |_, _| QueuePosition::First);
+        self.reply(cx, out);
+        let timeout = cx.timing.heartbeat.mul_ratio(3, 4);
+        if let Some(refused) = self.permissions.poll_send(cx, timeout, out, |_, _| NodeSet::EMPTY) {
+            self.withdraw(cx, &refused, out);
+            self.reply(cx, out);
+        }
     }
 
     /// Has the members that defer their reply remove a request.
@@ -102,7 +112,7 @@ impl RicartAgrawala {
         out.send(deferring, Message::Cancel { lock: request.lock });
     }
 
-    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
+    fn on_message(&mut self, cx: &Context<'_>, (from, _): (NodeId, LamportTime), message: Message, out: &mut Out) {
         match message {
             Message::Permission(message) => self.on_permission_message(cx, from, message, out),
             Message::Reply { lock, rounds } => self.permissions.count_reply(cx, from, lock, &rounds),
@@ -169,44 +179,4 @@ impl RicartAgrawala {
     }
 }
 
-impl Algorithm for RicartAgrawala {
-    type Message = Message;
-    type Command = Command;
-    type Notice = Notice;
-
-    fn scope(&self) -> Scope {
-        Scope::Group
-    }
-
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
-        while self.permissions.expire(cx, out).is_some() {}
-        self.permissions.update_view(cx);
-        match input {
-            Input::Message { from, message, .. } => self.on_message(cx, from, message, out),
-            Input::Command(command) => {
-                if let Some(ended) = self.permissions.command(cx, command, out) {
-                    self.withdraw(cx, &ended, out);
-                }
-            }
-            Input::Fact(fact) => self.permissions.on_fact(cx, fact),
-            Input::Timeout => {} // due work is done below
-        }
-        // With every permission the request is first: a member whose request comes before gives none.
-        self.permissions.enter(cx, out, |_, _| QueuePosition::First);
-        self.reply(cx, out);
-        let timeout = cx.timing.heartbeat.mul_ratio(3, 4);
-        if let Some(refused) = self.permissions.poll_send(cx, timeout, out, |_, _| NodeSet::EMPTY) {
-            self.withdraw(cx, &refused, out);
-            self.reply(cx, out);
-        }
-        self.permissions.reschedule(cx, out);
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.permissions.deadline()
-    }
-}
-
 impl_mutex!(RicartAgrawala);
-
-impl Configurable for RicartAgrawala {}

@@ -32,13 +32,12 @@
 //! - A member that waits long repeats its request, and sends it again to members that were away.
 
 use super::client::{LockRequest, Phase};
-use super::token::{Epoch, Need, Token, TokenLock, TokenManager, TokenMessage, impl_algorithm};
-use super::{Fence, LOCKS_MAX, LockClient, LockId, Mutex, Notice};
+use super::token::{Epoch, Need, Token, TokenLock, TokenManager, TokenMessage, impl_mutex};
+use super::{LOCKS_MAX, LockClient, LockId, Notice};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::config::lease_at_holder;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
-use crate::base::options::Configurable;
 use crate::base::time::{Duration, Instant};
 use crate::election::impl_message;
 use heapless::Vec;
@@ -182,12 +181,6 @@ pub struct SuzukiKasami {
 type Out = Outbox<Message, Notice>;
 
 impl SuzukiKasami {
-    /// Makes a member that has seen no token.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { client: LockClient::new(), manager: TokenManager::new(), requests: Vec::new() }
-    }
-
     fn get(&mut self, lock: LockId) -> Option<&mut Requests> {
         self.requests.iter_mut().find(|requests| requests.lock == lock)
     }
@@ -367,16 +360,9 @@ impl TokenLock for SuzukiKasami {
     }
 }
 
-impl_algorithm!(SuzukiKasami);
-
-impl Mutex for SuzukiKasami {
-    fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.client.holds(lock, now)
-    }
-
+impl_mutex!(
+    SuzukiKasami,
     fn supports(&self, group: NodeSet) -> bool {
         group.without(NodeSet::first(MEMBERS_MAX)).is_empty()
     }
-}
-
-impl Configurable for SuzukiKasami {}
+);

@@ -1,4 +1,4 @@
-//! A context for the unit tests of locks: node 1 in the first slot of a group, all of whose members are up.
+//! A context for the unit tests of locks and services: node 1 in the first slot of a group, all of whose members are up.
 
 use super::LockId;
 use crate::Timing;
@@ -15,7 +15,7 @@ pub(super) fn second(second: u32) -> Instant {
 }
 
 /// Runs `step` at node 1 of `1..=members`, at this second and Lamport time.
-pub(super) fn at<T>(members: u32, now: u32, lamport: u64, step: impl FnOnce(&Context<'_>) -> T) -> T {
+pub(crate) fn at<T>(members: u32, now: u32, lamport: u64, step: impl FnOnce(&Context<'_>) -> T) -> T {
     let mut roster = Roster::<3>::new();
     for id in 1..=members {
         roster.insert(NodeId(id));

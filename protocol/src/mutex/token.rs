@@ -44,7 +44,7 @@ mod step;
 use issuer::{IssuedToken, IssuerReply, TokenIssuer};
 pub use message::{Epoch, Need, Token, TokenMessage};
 use state::{LocalToken, Pending, TokenState};
-pub(super) use step::{TokenLock, impl_algorithm, step};
+pub(super) use step::{TokenLock, impl_mutex, step};
 
 /// All tokens, at one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -58,10 +58,6 @@ pub(super) struct TokenManager {
 }
 
 impl TokenManager {
-    pub(super) const fn new() -> Self {
-        Self { leader: None, tokens: Vec::new(), issuer: None, last_issued: None }
-    }
-
     pub(super) fn leader(&self, cx: &Context<'_>) -> NodeSet {
         self.leader.map_or(NodeSet::EMPTY, |(leader, _)| cx.roster.set_of(leader))
     }

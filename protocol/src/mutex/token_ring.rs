@@ -28,11 +28,10 @@
 //! - The order is that of the ring, not that of the requests.
 
 use super::client::{LockRequest, Phase};
-use super::token::{Need, Token, TokenLock, TokenManager, TokenMessage, impl_algorithm};
-use super::{Fence, LockClient, LockId, Mutex, Notice, Refusal};
+use super::token::{Need, Token, TokenLock, TokenManager, TokenMessage, impl_mutex};
+use super::{LockClient, LockId, Notice, Refusal};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
-use crate::base::options::Configurable;
 use crate::base::time::Instant;
 use crate::election::impl_message;
 use serde::{Deserialize, Serialize};
@@ -61,12 +60,6 @@ pub struct TokenRing {
 type Out = Outbox<Message, Notice>;
 
 impl TokenRing {
-    /// Makes a member that has seen no token.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { client: LockClient::new(), manager: TokenManager::new() }
-    }
-
     fn on_token(&mut self, cx: &Context<'_>, lock: LockId, token: Token, out: &mut Out) {
         if self.manager.get_or_insert(cx, lock, &self.client).is_none() {
             out.send(successor(cx), Message::Token { lock, token: token.next() }); // no room to keep it
@@ -161,12 +154,4 @@ fn successor(cx: &Context<'_>) -> NodeSet {
     if after.is_empty() { first(others) } else { first(after) }
 }
 
-impl_algorithm!(TokenRing);
-
-impl Mutex for TokenRing {
-    fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.client.holds(lock, now)
-    }
-}
-
-impl Configurable for TokenRing {}
+impl_mutex!(TokenRing);

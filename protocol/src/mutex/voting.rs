@@ -99,12 +99,6 @@ pub struct Voting {
 type Out<'o> = LoopbackOutbox<'o, Message>;
 
 impl Voting {
-    /// Makes a member without requests.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     fn command(&mut self, cx: &Context<'_>, command: Command, out: &mut Out<'_>) {
         match self.client.command(cx, command, out.out) {
             None => {} // refused

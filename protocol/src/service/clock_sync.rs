@@ -175,7 +175,6 @@ impl<const N: usize> ClockSync<N> {
         self.leader.map_or(Term::ZERO, |(_, term)| term)
     }
 
-    /// Starts a round.
     fn poll(&mut self, cx: &Context<'_>, out: &mut Out) {
         self.round = self.round.saturating_add(1);
         let (term, round) = (self.term(), self.round);

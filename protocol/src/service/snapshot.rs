@@ -79,7 +79,6 @@ impl Snapshot {
         Self { incarnation: 0, number: 0, recordings: Vec::new(), aborts: Deque::new(), ended: Deque::new() }
     }
 
-    /// Starts in this incarnation of the node.
     pub(super) const fn resume(&mut self, incarnation: u32) {
         self.incarnation = incarnation;
     }
@@ -90,7 +89,6 @@ impl Snapshot {
         self.recordings.len()
     }
 
-    /// Initiates a snapshot.
     pub(super) fn initiate(&mut self, cx: &Context<'_>, application: &impl Application, out: &mut Out) {
         self.number = self.number.saturating_add(1);
         let id = Id { initiator: cx.me, incarnation: self.incarnation, number: self.number };
@@ -184,7 +182,6 @@ impl Snapshot {
         self.abort(cx, overflowed, AbortReason::Overflow, out);
     }
 
-    /// Handles a message of a member.
     pub(super) fn on_message(
         &mut self,
         cx: &Context<'_>,
@@ -297,7 +294,6 @@ impl Snapshot {
         let _ = self.ended.push_back(id);
     }
 
-    /// Handles a fact of an earlier stage.
     pub(super) fn on_fact(&mut self, cx: &Context<'_>, fact: Fact, out: &mut Out) {
         let (set, reason) = match fact {
             Fact::PeerDown(set) => (set, AbortReason::Unreachable),

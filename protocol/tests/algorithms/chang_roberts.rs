@@ -8,7 +8,7 @@ use protocol::election::leadership::LeaderMessage;
 
 /// Nodes in range of each other that differ by their ids only, on a ring in this order.
 fn ring(order: &[usize]) -> Net<ChangRoberts, NoMutex> {
-    Net::new(order.len(), complete, |index| (Config { hops: 1, ..config(index) }, ChangRoberts::new(), NoMutex))
+    Net::new(order.len(), complete, |index| (Config { hops: 1, ..config(index) }, ChangRoberts::default(), NoMutex))
         .in_ring(order)
         .alike()
 }
@@ -23,7 +23,7 @@ const ELECTION: Duration = Duration::from_millis(400);
 
 /// Member 2 of a group of five.
 fn second() -> Single<ChangRoberts> {
-    Single::new(2, roster(1..=5), ChangRoberts::new())
+    Single::new(2, roster(1..=5), ChangRoberts::default())
 }
 
 /// A random order of `count` nodes.
@@ -123,7 +123,7 @@ fn c3_a_number_a_failed_successor_was_sent_goes_to_the_next_one() {
 
 #[test]
 fn c8_a_number_whose_owner_is_gone_is_not_passed_beyond_it() {
-    let mut member = Single::new(4, roster(1..=5), ChangRoberts::new());
+    let mut member = Single::new(4, roster(1..=5), ChangRoberts::default());
     assert_eq!(member.receive(3, election(1, 5)), [(members(&[5]), election(1, 5))]);
     assert_eq!(member.suspect(members(&[5])), [(members(&[1]), election(2, 4))], "a higher round without it");
 }
@@ -138,11 +138,11 @@ fn c8_a_participant_times_out_into_a_higher_round() {
 #[test]
 fn c4_the_result_goes_round_once_and_not_beyond_a_leader_that_is_gone() {
     let elected = Message::Elected { term: term(1, 5), leader: candidate(500, 5) };
-    let mut member = Single::new(4, roster(1..=5), ChangRoberts::new());
+    let mut member = Single::new(4, roster(1..=5), ChangRoberts::default());
     assert_eq!(member.receive(3, elected), [(members(&[5]), elected)]);
     assert_eq!(member.receive(3, elected), [], "once");
     assert_eq!(member.receive(3, election(1, 5)), [], "a number that comes late is of no use");
-    let mut member = Single::new(4, roster(1..=5), ChangRoberts::new());
+    let mut member = Single::new(4, roster(1..=5), ChangRoberts::default());
     member.suspect(members(&[5]));
     assert_eq!(member.receive(3, elected), []);
 }

@@ -6,7 +6,7 @@ use protocol::election::lelann::{Message, Number};
 use protocol::election::{Election, Lelann};
 
 fn room(count: usize) -> Net<Lelann, NoMutex> {
-    Net::room(count, Lelann::new)
+    Net::room(count, Lelann::default)
 }
 
 /// How long an election takes at most.
@@ -14,7 +14,7 @@ const ELECTION: Duration = Duration::from_millis(400);
 
 /// Member 2 of a group of five.
 fn second() -> Single<Lelann> {
-    Single::new(2, roster(1..=5), Lelann::new())
+    Single::new(2, roster(1..=5), Lelann::default())
 }
 
 #[test]

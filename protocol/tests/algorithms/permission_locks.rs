@@ -9,11 +9,11 @@ use protocol::mutex::{Command, Lamport, Notice, RicartAgrawala};
 type Group<M> = fn(usize) -> LockNet<M>;
 
 pub(crate) fn lamports(count: usize) -> LockNet<Lamport> {
-    LockNet::new(count, Lamport::KIND, Lamport::new())
+    LockNet::new(count, Lamport::KIND, Lamport::default())
 }
 
 pub(crate) fn ricart_agrawalas(count: usize) -> LockNet<RicartAgrawala> {
-    LockNet::new(count, RicartAgrawala::KIND, RicartAgrawala::new())
+    LockNet::new(count, RicartAgrawala::KIND, RicartAgrawala::default())
 }
 
 /// Instantiates cases for both locks: of whole nodes, given a group; message by message, given the name of a reply.

@@ -10,7 +10,7 @@ use protocol::mutex::{Command, Notice, Raymond, raymond};
 
 /// A line led by its last member: every member's parent is the next.
 fn path(count: usize) -> LockNet<Raymond> {
-    LockNet::linked(count, Raymond::KIND, Raymond::new(), line)
+    LockNet::linked(count, Raymond::KIND, Raymond::default(), line)
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_leader_that_knows_of_a_later_leaders_token_issues_none_of_the_same_epoch() 
 
 /// The first of three members, led by the second.
 fn first() -> Single<Raymond> {
-    let mut member = Single::new(1, roster(1..=3), Raymond::new());
+    let mut member = Single::new(1, roster(1..=3), Raymond::default());
     member.fact(Fact::Leader { leader: NodeId(2), term: term(3, 2) });
     member
 }

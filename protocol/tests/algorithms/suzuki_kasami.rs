@@ -5,7 +5,7 @@ use crate::token_locks::MOMENT;
 use protocol::mutex::SuzukiKasami;
 
 fn group(count: usize) -> LockNet<SuzukiKasami> {
-    LockNet::new(count, SuzukiKasami::KIND, SuzukiKasami::new())
+    LockNet::new(count, SuzukiKasami::KIND, SuzukiKasami::default())
 }
 
 #[test]

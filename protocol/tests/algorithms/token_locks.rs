@@ -7,11 +7,11 @@ use protocol::mutex::{Raymond, TokenRing};
 type Group<M> = fn(usize) -> LockNet<M>;
 
 pub(crate) fn ring(count: usize) -> LockNet<TokenRing> {
-    LockNet::new(count, TokenRing::KIND, TokenRing::new())
+    LockNet::new(count, TokenRing::KIND, TokenRing::default())
 }
 
 pub(crate) fn tree(count: usize) -> LockNet<Raymond> {
-    LockNet::new(count, Raymond::KIND, Raymond::new())
+    LockNet::new(count, Raymond::KIND, Raymond::default())
 }
 
 /// Long enough for a grant where nothing goes wrong, in milliseconds.

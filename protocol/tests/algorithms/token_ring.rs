@@ -83,7 +83,7 @@ const ACQUIRE: Command = Command::Acquire { lock: DOOR, lease: Duration::from_se
 
 /// The first of three members, which follows or leads under this term.
 fn first(leader: u32) -> Single<TokenRing> {
-    let mut member = Single::new(1, roster(1..=3), TokenRing::new());
+    let mut member = Single::new(1, roster(1..=3), TokenRing::default());
     member.fact(Fact::Leader { leader: NodeId(leader), term: term(3, leader) });
     member
 }

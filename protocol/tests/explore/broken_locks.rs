@@ -42,7 +42,7 @@ pub(crate) enum Message {
 
 impl BrokenLock {
     pub(crate) fn new(fault: Fault) -> Self {
-        Self { fault, client: LockClient::new(), replied: NodeSet::EMPTY, deferred: Vec::new() }
+        Self { fault, client: LockClient::default(), replied: NodeSet::EMPTY, deferred: Vec::new() }
     }
 
     fn reply(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Outbox<Message, Notice>) {

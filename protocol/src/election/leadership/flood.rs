@@ -44,7 +44,6 @@ impl Leadership {
         }
     }
 
-    /// Returns the current state as a message.
     fn message(&self, cx: &Context<'_>) -> Option<LeaderMessage> {
         let (leader, age) = match &self.belief {
             Belief::Vacant { .. } => return None,

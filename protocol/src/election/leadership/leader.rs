@@ -22,12 +22,10 @@ pub(in crate::election) struct Leader {
 }
 
 impl Leader {
-    /// Creates a leader that was just elected.
     pub(in crate::election) const fn elected(term: Term, candidate: Candidate, runner_up: Option<Candidate>) -> Self {
         Self { term, candidate, runner_up, heartbeat: 0 }
     }
 
-    /// Returns whether the leader is an incumbent.
     pub(super) const fn is_incumbent(&self) -> bool {
         self.heartbeat >= INCUMBENT_AFTER
     }
@@ -59,7 +57,6 @@ impl LeaderMessage {
         }
     }
 
-    /// Returns the name of the message, for counts and logs.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Elected { .. } => "leader",

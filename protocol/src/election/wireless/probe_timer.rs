@@ -37,7 +37,6 @@ impl ProbeTimer {
         cx.timing.probe.plus(cx.timing.contention_window(cx.peers.len()).times(2))
     }
 
-    /// Records an answer.
     pub(super) fn on_answer(&mut self, from: NodeSet) {
         self.silent = self.silent.without(from);
     }

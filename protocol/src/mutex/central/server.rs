@@ -91,15 +91,11 @@ pub(super) struct LockServer {
 
 impl Default for LockServer {
     fn default() -> Self {
-        Self::new()
+        Self { term: Term::ZERO, count: 0, takeover: None, entries: Vec::new() }
     }
 }
 
 impl LockServer {
-    pub(super) const fn new() -> Self {
-        Self { term: Term::ZERO, count: 0, takeover: None, entries: Vec::new() }
-    }
-
     /// Takes over as the only server, under `term`. `held` are this node's own holds, granted by servers before.
     pub(super) fn take_over(&mut self, cx: &Context<'_>, term: Term, held: &[Option<LockId>]) {
         self.term = term;
@@ -203,7 +199,6 @@ impl LockServer {
         self.remove_waiters(cx, set);
     }
 
-    /// Removes these members from all queues.
     pub(super) fn remove_waiters(&mut self, cx: &Context<'_>, set: NodeSet) {
         for entry in &mut self.entries {
             entry.waiters.retain(|waiter| !cx.roster.set_of(waiter.node).meets(set));

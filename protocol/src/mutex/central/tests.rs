@@ -39,7 +39,6 @@ impl Member {
         member
     }
 
-    /// Makes a follower.
     fn following() -> Self {
         let mut member = Self::default();
         member.fact(10, Fact::Leader { leader: OTHER, term: term(3) });
@@ -71,7 +70,6 @@ impl Member {
         self.step(now, Input::Command(command));
     }
 
-    /// Returns the names of the messages sent in the last step.
     fn names(&self) -> Vec<&'static str> {
         self.sent.iter().map(|(_, message)| crate::wire::Message::name(message)).collect()
     }

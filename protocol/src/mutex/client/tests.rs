@@ -32,7 +32,7 @@ fn granted(request: u64, until: u32) -> Granted {
 
 /// Makes a client that holds a lock from second 1 to second 5.
 fn holding() -> LockClient {
-    let mut client = LockClient::new();
+    let mut client = LockClient::default();
     acquire(&mut client, 1, 7);
     assert_eq!(
         at(2, 8, |cx, out| client.grant(cx, granted(7, 5), out)).1,
@@ -47,7 +47,7 @@ fn refused(reason: Refusal) -> Notice {
 
 #[test]
 fn m2_a_lock_is_not_entered_twice() {
-    let mut client = LockClient::new();
+    let mut client = LockClient::default();
     let (action, _) = acquire(&mut client, 1, 7);
     assert!(matches!(action, Some(ClientAction::Acquire(request)) if request.number == LamportTime(7)));
     assert_eq!(acquire(&mut client, 1, 8), (None, vec![refused(Refusal::Reentry)]));
@@ -64,9 +64,9 @@ fn an_impossible_command_is_refused_with_its_reason() {
         (C::Cancel { lock: DOOR }, Refusal::NotHeld),
     ];
     for (command, reason) in cases {
-        let mut client = LockClient::new();
+        let mut client = LockClient::default();
         assert_eq!(at(1, 1, |cx, out| client.command(cx, command, out)), (None, vec![refused(reason)]));
-        assert_eq!(client, LockClient::new());
+        assert_eq!(client, LockClient::default());
     }
 }
 
@@ -75,14 +75,14 @@ fn a_node_outside_the_view_requests_nothing() {
     let command = C::Acquire { lock: DOOR, lease: LEASE };
     let (_, notices) = at(1, 1, |cx, out| {
         let outside = Context { view: NodeSet::slot(1), ..*cx };
-        LockClient::new().command(&outside, command, out)
+        LockClient::default().command(&outside, command, out)
     });
     assert_eq!(notices, [refused(Refusal::Outside)]);
 }
 
 #[test]
 fn one_lock_more_than_there_is_room_for_is_refused() {
-    let mut client = LockClient::new();
+    let mut client = LockClient::default();
     for (index, name) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
         let lock = LockId::from_name(name);
         let (action, notices) = at(1, 1, |cx, out| client.command(cx, C::Try { lock, lease: LEASE }, out));
@@ -93,7 +93,7 @@ fn one_lock_more_than_there_is_room_for_is_refused() {
 
 #[test]
 fn a_grant_of_another_request_or_past_its_end_is_no_grant() {
-    let mut client = LockClient::new();
+    let mut client = LockClient::default();
     acquire(&mut client, 1, 7);
     let before = client.clone();
     for grant in [granted(6, 5), granted(7, 2)] {
@@ -118,7 +118,7 @@ fn a_holder_is_warned_once_and_then_notified_of_the_loss() {
     assert_eq!(client.holds(DOOR, second(5)), None, "with or without a timeout");
     let (lost, notices) = at(5, 1, |cx, out| client.expire(cx.now, out));
     assert_eq!((lost.unwrap().number, notices), (LamportTime(7), vec![Notice::Lost { lock: DOOR }]));
-    assert_eq!(client, LockClient::new());
+    assert_eq!(client, LockClient::default());
 }
 
 #[test]
@@ -157,12 +157,12 @@ fn a_released_lock_and_a_cancelled_request_are_gone() {
     assert_eq!(notices, [refused(Refusal::Cancelled)]);
     let (_, notices) = at(4, 13, |cx, out| holding().command(cx, C::Cancel { lock: DOOR }, out));
     assert_eq!(notices, [refused(Refusal::NotHeld)]);
-    assert_eq!(client, LockClient::new());
+    assert_eq!(client, LockClient::default());
 }
 
 #[test]
 fn a_waiting_application_is_notified_when_the_number_of_requests_ahead_changes() {
-    let mut client = LockClient::new();
+    let mut client = LockClient::default();
     acquire(&mut client, 1, 7);
     let mut waiting =
         |request, ahead| at(1, 8, |_, out| client.notify_waiting(DOOR, LamportTime(request), ahead, out)).1;
@@ -172,5 +172,5 @@ fn a_waiting_application_is_notified_when_the_number_of_requests_ahead_changes()
     assert_eq!(waiting(7, 1), [Notice::Waiting { lock: DOOR, ahead: 1 }]);
     at(1, 9, |_, out| client.refuse(DOOR, LamportTime(6), Refusal::Busy, out));
     assert_eq!(at(1, 9, |_, out| client.refuse(DOOR, LamportTime(7), Refusal::Busy, out)).1, [refused(Refusal::Busy)]);
-    assert_eq!(client, LockClient::new());
+    assert_eq!(client, LockClient::default());
 }

@@ -106,7 +106,6 @@ impl Collecting {
         true
     }
 
-    /// Returns the end of the first vote.
     pub(super) const fn until(&self) -> Instant {
         self.until
     }

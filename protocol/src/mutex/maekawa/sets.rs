@@ -34,11 +34,9 @@ pub enum VotingSets {
 
 impl VotingSets {
     /// The names of the families that can be chosen by name.
-    pub const NAMES: &'static [&'static str] = &["grid", "plane"];
+    pub(super) const NAMES: &'static [&'static str] = &["grid", "plane"];
 
-    /// Returns the name of the family.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::Grid => "grid",
             Self::Plane => "plane",
@@ -46,9 +44,7 @@ impl VotingSets {
         }
     }
 
-    /// Returns the family with this name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
+    pub(super) fn by_name(name: &str) -> Option<Self> {
         [Self::Grid, Self::Plane].into_iter().find(|family| family.name() == name)
     }
 

@@ -33,21 +33,17 @@ pub struct Token {
 }
 
 impl Token {
-    /// Makes an unused token.
-    #[must_use]
-    pub const fn new(epoch: Epoch) -> Self {
+    pub(super) const fn new(epoch: Epoch) -> Self {
         Self { epoch, sequence: 0 }
     }
 
     /// Returns the token one hop or one entry later.
-    #[must_use]
-    pub const fn next(self) -> Self {
+    pub(in crate::mutex) const fn next(self) -> Self {
         Self { sequence: self.sequence.saturating_add(1), ..self }
     }
 
     /// Returns the fence of an entry with this token.
-    #[must_use]
-    pub fn fence(self) -> Fence {
+    pub(super) fn fence(self) -> Fence {
         let Epoch { term, serial } = self.epoch;
         Fence { term, count: LamportTime(u64::from(serial).wrapping_shl(32) | u64::from(self.sequence)) }
     }

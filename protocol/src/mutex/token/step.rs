@@ -63,9 +63,9 @@ pub(in super::super) fn step<L: TokenLock>(
     }
 }
 
-/// Implements [`Algorithm`](crate::Algorithm) for a lock with a token.
-macro_rules! impl_algorithm {
-    ($lock:ident) => {
+/// Implements [`Mutex`](crate::mutex::Mutex) for a lock with a token.
+macro_rules! impl_mutex {
+    ($lock:ident $(, $($more:tt)+)?) => {
         impl $crate::Algorithm for $lock {
             type Message = Message;
             type Command = $crate::mutex::Command;
@@ -88,7 +88,17 @@ macro_rules! impl_algorithm {
                 $crate::base::time::earliest(self.client.deadline(), self.manager.deadline())
             }
         }
+
+        impl $crate::mutex::Mutex for $lock {
+            fn holds(&self, lock: LockId, now: Instant) -> Option<$crate::mutex::Fence> {
+                self.client.holds(lock, now)
+            }
+
+            $($($more)+)?
+        }
+
+        impl $crate::base::options::Configurable for $lock {}
     };
 }
 
-pub(in super::super) use impl_algorithm;
+pub(in super::super) use impl_mutex;

@@ -105,12 +105,6 @@ impl Server {
 }
 
 impl Counter {
-    /// Creates a counter at zero.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     fn on_message(&mut self, from: NodeId, message: Message) {
         match message {
             Message::Add { fence } => {

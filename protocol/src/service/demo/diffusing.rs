@@ -81,9 +81,7 @@ impl Diffusing {
         self.done
     }
 
-    /// Returns the units this node has left.
-    #[must_use]
-    pub const fn left(&self) -> u32 {
+    const fn left(&self) -> u32 {
         match self.state {
             State::Idle => 0,
             State::Working { left, .. } | State::Sharing { left } => left,

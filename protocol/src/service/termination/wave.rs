@@ -141,8 +141,7 @@ impl<const N: usize> Wave<N> {
     }
 
     /// Returns how many waves this node has started since boot.
-    #[must_use]
-    pub const fn waves_started(&self) -> u32 {
+    pub(crate) const fn waves_started(&self) -> u32 {
         self.number
     }
 

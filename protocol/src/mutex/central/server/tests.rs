@@ -27,7 +27,7 @@ fn granted_at(server: &mut LockServer, now: u32) -> Option<(u32, u64, u64)> {
 
 /// Makes a server at second 10 to which all members have reported that they hold nothing.
 fn open() -> LockServer {
-    let mut server = LockServer::new();
+    let mut server = LockServer::default();
     at(10, |cx| {
         server.take_over(cx, TERM, &[]);
         server.on_report(cx, NodeId(2), &[], true);
@@ -121,7 +121,7 @@ fn the_lease_of_a_restarted_holder_has_to_pass() {
 
 #[test]
 fn nothing_is_granted_before_all_members_have_reported_their_holds() {
-    let mut server = LockServer::new();
+    let mut server = LockServer::default();
     at(10, |cx| server.take_over(cx, TERM, &[Some(GATE)]));
     at(10, |cx| server.on_report(cx, NodeId(2), &[Some(DOOR)], true));
     for lock in [DOOR, GATE, LockId::from_name("hall")] {
@@ -145,7 +145,7 @@ fn nothing_is_granted_before_all_members_have_reported_their_holds() {
 
 #[test]
 fn without_a_report_the_longest_lease_has_to_pass() {
-    let mut server = LockServer::new();
+    let mut server = LockServer::default();
     at(10, |cx| server.take_over(cx, TERM, &[]));
     at(10, |cx| server.on_report(cx, NodeId(2), &[Some(DOOR)], true));
     server.request(second(10), request(1, DOOR, 7));
@@ -158,7 +158,7 @@ fn without_a_report_the_longest_lease_has_to_pass() {
 
 #[test]
 fn a_server_that_has_just_started_does_not_know_its_own_holds() {
-    let mut server = LockServer::new();
+    let mut server = LockServer::default();
     at(5, |cx| server.take_over(cx, TERM, &[]));
     for node in [2, 3] {
         at(5, |cx| server.on_report(cx, NodeId(node), &[], true));
@@ -170,7 +170,7 @@ fn a_server_that_has_just_started_does_not_know_its_own_holds() {
 
 #[test]
 fn reported_holds_beyond_the_table_have_to_pass() {
-    let mut server = LockServer::new();
+    let mut server = LockServer::default();
     let locks = ["a", "b", "c", "d"].map(|name| Some(LockId::from_name(name)));
     at(10, |cx| server.take_over(cx, TERM, &[]));
     at(10, |cx| server.on_report(cx, NodeId(2), &locks, true));

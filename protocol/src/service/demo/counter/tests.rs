@@ -1,11 +1,9 @@
 //! The counter's server and one client.
 
 use super::*;
-use crate::Timing;
-use crate::base::ids::Roster;
 use crate::base::lamport::LamportTime;
 use crate::base::term::Term;
-use crate::base::time::Duration;
+use crate::mutex::test_support::at;
 use crate::wire;
 use std::vec::Vec;
 
@@ -15,30 +13,13 @@ fn fence(count: u64) -> Fence {
 
 /// Steps member `me` of three and returns the messages it sends; the first member is the server.
 fn step(node: &mut Counter, me: u32, input: Input<Message, Command>) -> Vec<Message> {
-    let mut roster = Roster::<3>::new();
-    for id in 1..=3 {
-        roster.insert(NodeId(id));
-    }
-    let peers = roster.view().all().without(roster.view().set_of(NodeId(me)));
-    let cx = Context {
-        now: Instant::ZERO,
-        uptime: Duration::from_secs(60),
-        me: NodeId(me),
-        candidate: None,
-        roster: roster.view(),
-        peers,
-        up: peers,
-        near: peers,
-        better: NodeSet::EMPTY,
-        best_peer: None,
-        view: roster.view().all(),
-        lamport: LamportTime(1),
-        random: 0,
-        timing: &Timing::LAN,
-    };
     let mut out = Outbox::new();
-    node.handle(&cx, input, &mut out);
-    while node.poll_send(&cx, &mut out) {}
+    at(3, 60, 1, |cx| {
+        let peers = cx.roster.all().without(cx.roster.set_of(NodeId(me)));
+        let cx = &Context { me: NodeId(me), peers, up: peers, near: peers, ..*cx };
+        node.handle(cx, input, &mut out);
+        while node.poll_send(cx, &mut out) {}
+    });
     let sent =
         |output: &_| if let crate::algorithm::Output::Send { message, .. } = output { Some(*message) } else { None };
     out.outputs().iter().filter_map(sent).collect()
@@ -50,7 +31,7 @@ fn receive(node: &mut Counter, me: u32, from: u32, message: Message) -> Vec<Mess
 
 #[test]
 fn a_fence_counts_once_and_not_after_a_later_one() {
-    let mut server = Counter::new();
+    let mut server = Counter::default();
     let mut add = |count| receive(&mut server, 1, 2, Message::Add { fence: fence(count) });
     assert_eq!(add(5), [Message::Sum { fence: fence(5), total: 1 }]);
     assert_eq!(add(5), [Message::Sum { fence: fence(5), total: 1 }], "duplicate request");
@@ -61,7 +42,7 @@ fn a_fence_counts_once_and_not_after_a_later_one() {
 
 #[test]
 fn a_client_repeats_a_request_without_a_reply_and_is_notified_once() {
-    let mut node = Counter::new();
+    let mut node = Counter::default();
     let add = Message::Add { fence: fence(5) };
     assert_eq!(step(&mut node, 2, Input::Command(Command::Add { fence: fence(5) })), [add]);
     assert_eq!(step(&mut node, 2, Input::Timeout), []);
@@ -78,7 +59,7 @@ fn a_client_repeats_a_request_without_a_reply_and_is_notified_once() {
 
 #[test]
 fn the_server_counts_its_own_request_without_a_message() {
-    let mut server = Counter::new();
+    let mut server = Counter::default();
     assert_eq!(step(&mut server, 1, Input::Command(Command::Add { fence: fence(3) })), []);
     assert_eq!(server.notices.pop_front(), Some(Notice::Counted { fence: fence(3), total: 1 }));
 }

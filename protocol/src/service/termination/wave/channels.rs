@@ -18,12 +18,10 @@ struct Channel {
 pub(super) struct Channels<const N: usize>([Channel; N]);
 
 impl<const N: usize> Channels<N> {
-    /// Creates counts of zero.
     pub(super) const fn new() -> Self {
         Self([Channel { sent: 0, received: 0, incarnation: 0 }; N])
     }
 
-    /// Counts a message sent to these members.
     pub(super) fn on_sent(&mut self, to: NodeSet) {
         for slot in to.slots() {
             if let Some(channel) = self.0.get_mut(slot) {
@@ -32,7 +30,6 @@ impl<const N: usize> Channels<N> {
         }
     }
 
-    /// Counts a message received from this member.
     pub(super) fn on_received(&mut self, from: Option<usize>) {
         if let Some(channel) = from.and_then(|slot| self.0.get_mut(slot)) {
             channel.received = channel.received.wrapping_add(1);
@@ -46,12 +43,10 @@ impl<const N: usize> Channels<N> {
         }
     }
 
-    /// Returns how many messages were sent to this member.
     pub(super) fn sent(&self, slot: usize) -> Option<u32> {
         self.0.get(slot).map(|channel| channel.sent)
     }
 
-    /// Returns the counts of this node.
     pub(super) fn sums(&self, cx: &Context<'_>, incarnation: u32, job: u32) -> Sums {
         let me = cx.roster.slot_of(cx.me).unwrap_or(0);
         let covered = cx.roster.set_of(cx.me);

@@ -23,8 +23,7 @@ impl Sums {
     pub const NONE: Self = Self { covered: NodeSet::EMPTY, sent: 0, received: 0, job: 0 };
 
     /// Returns the counts of both sets of members.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub(super) fn with(self, other: Self) -> Self {
         Self {
             covered: self.covered.with(other.covered),
             sent: self.sent.wrapping_add(other.sent),
