@@ -46,14 +46,16 @@ fn watch(net: &mut Clocks, span: Duration) -> u64 {
             assert!(before <= after, "a clock ran backwards: {before:?} to {after:?} at {:?}", net.now);
         }
         let shown_by_all: Option<Vec<u64>> = shown.iter().copied().collect();
-        if let Some(all) = shown_by_all {
-            worst = worst.max(all.iter().max().unwrap() - all.iter().min().unwrap());
-        } else {
-            worst = u64::MAX;
-        }
+        worst = shown_by_all.map_or(u64::MAX, |all| worst.max(all.iter().max().unwrap() - all.iter().min().unwrap()));
         last = shown;
     }
     worst
+}
+
+/// How far the first clock runs ahead, in microseconds, of a time at which it showed `before`.
+fn ahead(net: &Clocks, then: Instant, before: u64) -> i64 {
+    let shown = i64::try_from(readings(net)[0].unwrap() - before).unwrap();
+    shown - i64::from(net.now.since(then).as_micros())
 }
 
 #[test]
@@ -72,15 +74,13 @@ fn a_new_leader_keeps_the_shared_clock() {
     for (seed, mode) in [(1, Mode::Available), (2, Mode::Quorum), (3, Mode::Quorum)] {
         let mut net = group(16, seed, mode);
         watch(&mut net, round().times(11));
-        let before = readings(&net)[0].unwrap();
-        let then = net.now;
+        let (then, before) = (net.now, readings(&net)[0].unwrap());
         net.crash(15); // which led
         let worst = watch(&mut net, round().times(6));
         println!("seed {seed}: {worst} us apart at most while the leader changed");
         assert!(worst <= 2 * JITTER, "seed {seed}: {worst}");
-        let passed = i64::from(net.now.since(then).as_micros());
-        let shown = i64::try_from(readings(&net)[0].unwrap() - before).unwrap();
-        assert!((shown - passed).abs() < 20_000, "it is the same clock: {shown} us in {passed}");
+        let ahead = ahead(&net, then, before);
+        assert!(ahead.abs() < 20_000, "it is the same clock: {ahead} us ahead");
     }
 }
 
@@ -89,16 +89,14 @@ fn a_node_that_starts_later_is_set_and_does_not_disturb_the_others() {
     let mut net = group(8, 4, Mode::Available);
     net.crash(7); // the best: it will lead when it is back, and its clock was never set
     watch(&mut net, round().times(11));
-    let before = readings(&net)[0].unwrap();
-    let then = net.now;
+    let (then, before) = (net.now, readings(&net)[0].unwrap());
     net.boot(7);
     watch(&mut net, Duration::from_secs(60));
     assert_eq!(net.node(0).leader().map(|(leader, _)| leader), Some(config(7).me));
     let worst = watch(&mut net, round().times(3));
     assert!(worst <= 2 * JITTER, "{worst}");
-    let passed = i64::from(net.now.since(then).as_micros());
-    let shown = i64::try_from(readings(&net)[0].unwrap() - before).unwrap();
-    assert!((shown - passed).abs() < 30_000, "it is the same clock: {shown} us in {passed}");
+    let ahead = ahead(&net, then, before);
+    assert!(ahead.abs() < 30_000, "it is the same clock: {ahead} us ahead");
 }
 
 #[test]
@@ -108,14 +106,12 @@ fn a_clock_that_is_far_off_is_left_out_of_the_average_and_corrected() {
     let clock = |index| if index == 2 { (10_000, 0) } else { (0, 0) };
     let mut net = Net::with_service(6, (JITTERY, 9), complete, make).with_clocks(clock);
     net.run(round().times(11));
-    let start = net.now;
-    let before = readings(&net)[0].unwrap();
+    let (then, before) = (net.now, readings(&net)[0].unwrap());
     net.run(round().times(10));
-    let shown = i64::try_from(readings(&net)[0].unwrap() - before).unwrap();
-    let passed = i64::from(net.now.since(start).as_micros());
+    let (ahead, passed) = (ahead(&net, then, before), i64::from(net.now.since(then).as_micros()));
     // With it in every average the others would run ahead by a sixth of its hundredth.
-    println!("the others ran ahead by {} us in {passed}", shown - passed);
-    assert!((shown - passed).abs() < passed / 2_000, "{shown} in {passed}");
+    println!("the others ran ahead by {ahead} us in {passed}");
+    assert!(ahead.abs() < passed / 2_000, "{ahead} in {passed}");
 }
 
 #[test]

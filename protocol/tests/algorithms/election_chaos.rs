@@ -3,11 +3,11 @@
 use crate::support::prelude::*;
 use protocol::algorithm::{Algorithm, Scope};
 use protocol::base::rng::Rng;
-use protocol::election::Election;
+use protocol::election::{Bully, Election};
 use protocol::registry::AnyElection;
 
 /// The capacity of node `index`: so much more than that of the one before it that no incumbent is spared for being one.
-pub(crate) fn capacity(index: usize) -> u16 {
+fn capacity(index: usize) -> u16 {
     (0..index).fold(100, |capacity, _| capacity + capacity / 4)
 }
 
@@ -101,5 +101,20 @@ fn e9_after_any_faults_all_agree_on_the_best() {
         for seed in 0..storms::seeds(1_000) {
             storm(seed, move || election);
         }
+    }
+}
+
+#[test]
+fn e10_over_several_hops_no_node_is_suspected_where_nothing_is_lost() {
+    for seed in 0..10 {
+        let make = |index| (config(index), Bully::default(), NoMutex);
+        let mut net = Net::new(6, line, make).in_group().with_capacities(capacity);
+        for index in 0..6 {
+            net.run(Duration::from_millis(7 * seed)).boot(index);
+        }
+        net.run_secs(60);
+        net.notices.clear();
+        net.run_secs(600);
+        assert!(net.notices.is_empty(), "seed {seed}: {:?}", net.notices);
     }
 }

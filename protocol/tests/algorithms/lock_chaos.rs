@@ -10,9 +10,6 @@ use protocol::node::{self, Input};
 /// The locks that are contended for.
 const LOCKS: [LockId; 2] = [LockId::from_name("door"), LockId::from_name("printer")];
 
-/// The lease of every request.
-const LEASE: Duration = Duration::from_secs(3);
-
 /// How long a group may take, after the last fault, to serve every node that waits.
 const CALM: Duration = Duration::from_secs(90);
 

@@ -7,7 +7,6 @@ mod bully;
 mod central;
 mod chang_roberts;
 mod clock_sync;
-mod detector;
 mod election_chaos;
 mod group_elections;
 mod lamport;

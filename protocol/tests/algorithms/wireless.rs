@@ -7,28 +7,17 @@ use protocol::lease::Notice;
 use protocol::node::{self, Input};
 
 fn net(count: usize, linked: impl Fn(usize, usize) -> bool) -> Net<Wireless, NoMutex> {
-    Net::ungrouped(count, linked, |index| (config(index), Wireless::new(), NoMutex))
+    Net::new(count, linked, |index| (config(index), Wireless::new(), NoMutex)).started()
 }
 
 #[test]
-fn w1_the_best_of_a_line_leads_nodes_out_of_its_range() {
-    let mut net = net(6, line);
-    net.run_secs(4);
-    assert_eq!(net.leader(), Some(NodeId(6)));
-}
-
-#[test]
-fn w2_the_best_of_a_neighbourhood_leads() {
-    let mut net = net(8, complete);
-    net.run_secs(4);
-    assert_eq!(net.leader(), Some(NodeId(8)));
-}
-
-#[test]
-fn the_best_leads_although_a_third_of_all_frames_is_lost() {
-    let mut net = net(8, line).with_filter(lossy(30, 1));
-    net.run_secs(20);
-    assert_eq!(net.leader(), Some(NodeId(8)));
+fn w1_w2_the_best_of_a_line_or_a_neighbourhood_leads_although_a_third_of_all_frames_is_lost() {
+    let links: [fn(usize, usize) -> bool; 2] = [line, complete];
+    for (count, linked, lost, secs) in [(6, links[0], 0, 4), (8, links[1], 0, 4), (8, links[0], 30, 20)] {
+        let mut net = net(count, linked).with_filter(lossy(lost, 1));
+        net.run_secs(secs);
+        assert_eq!(net.leader(), Some(config(count - 1).me), "{count} nodes, {lost} % lost");
+    }
 }
 
 #[test]
@@ -77,12 +66,8 @@ fn no_term_is_used_again_after_the_whole_network_restarts() {
     let mut net = net(4, line);
     net.run_secs(4);
     let before = net.leaders()[0].unwrap().1;
-    for index in 0..4 {
-        net.crash(index);
-    }
-    for index in 0..4 {
-        net.boot(index);
-    }
+    (0..4).for_each(|index| _ = net.crash(index));
+    (0..4).for_each(|index| _ = net.boot(index));
     net.run_secs(4);
     assert_eq!(net.leader(), Some(NodeId(4)));
     assert!(net.leaders()[0].unwrap().1 > before);
@@ -126,10 +111,8 @@ fn a_restarted_leader_comes_back_under_a_higher_term() {
 
 #[test]
 fn nodes_that_may_never_lead_do_not() {
-    let mut net = Net::ungrouped(4, line, |index| {
-        let config = protocol::Config { may_lead: index < 2, ..config(index) };
-        (config, Wireless::new(), NoMutex)
-    });
+    let make = |index| (Config { may_lead: index < 2, ..config(index) }, Wireless::new(), NoMutex);
+    let mut net = Net::new(4, line, make).started();
     net.run_secs(10);
     assert_eq!(net.leader(), Some(NodeId(2)));
 }

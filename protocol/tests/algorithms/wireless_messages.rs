@@ -36,6 +36,30 @@ fn report(index: Term, best: Candidate) -> Message {
     Message::Report { index, best: Some(best), runner_up: None }
 }
 
+fn probe(index: Term, parent: u32) -> Message {
+    Message::Probe { index, parent: NodeId(parent) }
+}
+
+fn to_all(message: Message) -> Output<Message, Notice> {
+    Output::Send { to: everyone(), message }
+}
+
+/// Node 1 as the root of a computation.
+fn called() -> (Single<Wireless>, Term) {
+    let mut node = root();
+    let index = term(1, 1);
+    assert_eq!(node.step(Input::Command(Command::Call)), [to_all(election(index, 1))]);
+    (node, index)
+}
+
+/// Node 1 as a child of node 2 in its computation.
+fn child() -> (Single<Wireless>, Term) {
+    let mut node = root();
+    let index = term(1, 2);
+    assert_eq!(receive(&mut node, 2, election(index, 2)), [to_all(election(index, 2))], "the flood goes on");
+    (node, index)
+}
+
 /// A heartbeat of this number: of the leader 3, of capacity 90.
 fn heartbeat(count: u32) -> Message {
     Message::Heartbeat { term: term(2, 4), leader: candidate(90, 3), count, age: 0 }
@@ -43,18 +67,13 @@ fn heartbeat(count: u32) -> Message {
 
 #[test]
 fn w2_the_first_sender_becomes_the_parent_and_the_flood_goes_on() {
-    let mut node = root();
-    let index = term(1, 2);
-    let outputs = receive(&mut node, 2, election(index, 2));
-    assert_eq!(outputs, [Output::Send { to: everyone(), message: election(index, 2) }]);
+    let (mut node, index) = child();
     assert_eq!(receive(&mut node, 3, election(index, 3)), [], "a runner_up sender is no parent, and gets no answer");
 }
 
 #[test]
 fn w3_the_best_of_the_subtree_goes_to_the_parent_once_all_have_answered() {
-    let mut node = root();
-    let index = term(1, 2);
-    receive(&mut node, 2, election(index, 2));
+    let (mut node, index) = child();
     assert_eq!(receive(&mut node, 3, election(index, 2)), [], "3 chose another parent: node 4 is still waited for");
     assert_eq!(receive(&mut node, 4, election(index, 1)), [], "4 is a child: its report is waited for");
     let outputs = receive(&mut node, 4, report(index, candidate(80, 9)));
@@ -64,44 +83,26 @@ fn w3_the_best_of_the_subtree_goes_to_the_parent_once_all_have_answered() {
 
 #[test]
 fn w3_the_root_announces_the_highest_capacity() {
-    let mut node = root();
-    let outputs = node.step(Input::Command(Command::Call));
-    let index = term(1, 1);
-    assert_eq!(outputs, [Output::Send { to: everyone(), message: election(index, 1) }]);
+    let (mut node, index) = called();
     receive(&mut node, 2, report(index, candidate(70, 2)));
     receive(&mut node, 3, report(index, candidate(90, 3)));
     let outputs = receive(&mut node, 4, report(index, candidate(60, 4)));
-    let leader = candidate(90, 3);
-    let runner_up = Some(candidate(70, 2));
-    assert_eq!(
-        outputs,
-        [
-            Output::Notify(Notice::Following { leader: NodeId(3), term: index }),
-            Output::Send { to: everyone(), message: Message::Elected { term: index, leader, runner_up, age: 0 } },
-        ]
-    );
+    let following = Notice::Following { leader: NodeId(3), term: index };
+    let elected = Message::Elected { term: index, leader: candidate(90, 3), runner_up: Some(candidate(70, 2)), age: 0 };
+    assert_eq!(outputs, [Output::Notify(following), to_all(elected)]);
 }
 
 #[test]
 fn e8_a_higher_index_absorbs_a_lower_one_and_a_lower_one_is_shown_it() {
-    let mut node = root();
-    node.step(Input::Command(Command::Call));
-    let higher = term(1, 4);
-    assert_eq!(
-        receive(&mut node, 4, election(higher, 4)),
-        [Output::Send { to: everyone(), message: election(higher, 4) }]
-    );
-    let lower = term(1, 2);
-    assert_eq!(
-        receive(&mut node, 2, election(lower, 2)),
-        [Output::Send { to: everyone(), message: election(higher, 4) }]
-    );
+    let (mut node, _) = called();
+    let (lower, higher) = (term(1, 2), term(1, 4));
+    assert_eq!(receive(&mut node, 4, election(higher, 4)), [to_all(election(higher, 4))]);
+    assert_eq!(receive(&mut node, 2, election(lower, 2)), [to_all(election(higher, 4))]);
 }
 
 #[test]
 fn an_ack_of_another_computation_is_no_answer() {
-    let mut node = root();
-    node.step(Input::Command(Command::Call));
+    let (mut node, _) = called();
     for peer in 2..=4 {
         assert_eq!(receive(&mut node, peer, report(term(1, 4), candidate(90, peer))), []);
     }
@@ -110,9 +111,7 @@ fn an_ack_of_another_computation_is_no_answer() {
 
 #[test]
 fn a_duplicate_report_counts_once() {
-    let mut node = root();
-    node.step(Input::Command(Command::Call));
-    let index = term(1, 1);
+    let (mut node, index) = called();
     for _ in 0..2 {
         assert_eq!(receive(&mut node, 2, report(index, candidate(90, 2))), []);
     }
@@ -121,10 +120,8 @@ fn a_duplicate_report_counts_once() {
 
 #[test]
 fn the_capacity_that_counts_is_the_one_at_the_start() {
-    let mut node = root();
-    node.step(Input::Command(Command::Call));
+    let (mut node, index) = called();
     node.capacity = 9_000;
-    let index = term(1, 1);
     for peer in 2..=4 {
         receive(&mut node, peer, report(index, candidate(90, peer)));
     }
@@ -135,13 +132,11 @@ fn the_capacity_that_counts_is_the_one_at_the_start() {
 
 #[test]
 fn a_silent_neighbour_is_probed_then_abandoned() {
-    let mut node = root();
-    node.step(Input::Command(Command::Call));
-    let index = term(1, 1);
+    let (mut node, index) = called();
     receive(&mut node, 2, report(index, candidate(90, 2)));
     receive(&mut node, 3, report(index, candidate(80, 3)));
     let outputs = node.run(Duration::from_secs(3));
-    assert_eq!(outputs[0], Output::Send { to: only(4), message: Message::Probe { index, parent: NodeId(1) } });
+    assert_eq!(outputs[0], Output::Send { to: only(4), message: probe(index, 1) });
     assert_eq!(node.algorithm.leader().map(|(leader, _)| leader), Some(NodeId(2)));
 }
 
@@ -149,57 +144,42 @@ fn a_silent_neighbour_is_probed_then_abandoned() {
 fn a_probe_is_answered_with_what_was_lost() {
     let mut node = root();
     let index = term(1, 2);
-    let probe = Message::Probe { index, parent: NodeId(2) };
-    let outputs = receive(&mut node, 2, probe);
-    assert_eq!(outputs, [Output::Send { to: everyone(), message: election(index, 2) }], "it takes part now");
+    assert_eq!(receive(&mut node, 2, probe(index, 2)), [to_all(election(index, 2))], "it takes part now");
     receive(&mut node, 3, election(index, 2));
     let report = receive(&mut node, 4, election(index, 2));
-    assert_eq!(receive(&mut node, 2, probe), report, "the report once more");
-    assert_eq!(
-        receive(&mut node, 3, Message::Probe { index, parent: NodeId(2) }),
-        [Output::Send { to: everyone(), message: election(index, 2) }]
-    );
+    assert_eq!(receive(&mut node, 2, probe(index, 2)), report, "the report once more");
+    assert_eq!(receive(&mut node, 3, probe(index, 2)), [to_all(election(index, 2))]);
 }
 
 #[test]
 fn a_node_that_lost_its_parent_starts_an_election_under_a_higher_index() {
-    let mut node = root();
-    let index = term(1, 2);
-    receive(&mut node, 2, election(index, 2));
+    let (mut node, left) = child();
     node.roster.remove(only(2));
     node.roster.insert(NodeId(9)); // another node in the slot of the lost parent
     node.step(Input::Fact(Fact::PeerDown(only(2))));
     let outputs = node.run(Duration::from_secs(4));
     let started = outputs.iter().any(|outputs| {
-        matches!(outputs, Output::Send { message: Message::Election { index, parent: NodeId(1) }, .. } if *index > term(1, 2))
+        matches!(outputs, Output::Send { message: Message::Election { index, parent: NodeId(1) }, .. } if *index > left)
     });
     assert!(started, "{outputs:?}");
 }
 
 #[test]
 fn a_computation_that_was_left_is_not_joined_again() {
-    let mut node = root();
-    let index = term(1, 2);
-    receive(&mut node, 2, election(index, 2));
+    let (mut node, index) = child();
     node.roster.remove(only(2));
     node.step(Input::Fact(Fact::PeerDown(only(2))));
     assert_eq!(receive(&mut node, 3, election(index, 2)), []);
     let no_child = Output::Send { to: only(3), message: election(index, 1) };
-    assert_eq!(
-        receive(&mut node, 3, Message::Probe { index, parent: NodeId(2) }),
-        [no_child],
-        "and no node waits for it"
-    );
+    assert_eq!(receive(&mut node, 3, probe(index, 2)), [no_child], "and no node waits for it");
 }
 
 #[test]
 fn a_child_that_has_reported_is_not_waited_for_again() {
-    let mut node = root();
-    let index = term(1, 1);
-    node.step(Input::Command(Command::Call));
+    let (mut node, index) = called();
     receive(&mut node, 2, election(index, 1));
     receive(&mut node, 2, report(index, candidate(10, 2)));
-    receive(&mut node, 2, Message::Probe { index, parent: NodeId(1) }); // it asks whether its parent is still there
+    receive(&mut node, 2, probe(index, 1)); // it asks whether its parent is still there
     receive(&mut node, 3, report(index, candidate(10, 3)));
     receive(&mut node, 4, report(index, candidate(10, 4)));
     assert_eq!(node.algorithm.leader(), Some((NodeId(1), index)));
@@ -217,8 +197,13 @@ fn following() -> Single<Wireless> {
     let mut node = root();
     let outputs = receive(&mut node, 2, heartbeat(10));
     assert_eq!(outputs[0], Output::Notify(Notice::Following { leader: NodeId(3), term: term(2, 4) }));
-    assert_eq!(outputs[1], Output::Send { to: everyone(), message: heartbeat(10) });
+    assert_eq!(outputs[1], to_all(heartbeat(10)));
     node
+}
+
+/// A heartbeat of the leader 9, of this capacity, under the term of this number.
+fn rival(number: u32, capacity: u16) -> Message {
+    Message::Heartbeat { term: term(number, 9), leader: candidate(capacity, 9), count: 4, age: 0 }
 }
 
 #[test]
@@ -264,14 +249,10 @@ fn relaying_a_heartbeat_keeps_its_age() {
 #[test]
 fn f1_the_better_leader_of_two_is_followed_and_announced_to_the_worse() {
     let mut node = following();
-    let better = Message::Heartbeat { term: term(3, 9), leader: candidate(95, 9), count: 4, age: 0 };
-    assert_eq!(
-        receive(&mut node, 4, better)[0],
-        Output::Notify(Notice::Following { leader: NodeId(9), term: term(3, 9) })
-    );
+    let other = Notice::Following { leader: NodeId(9), term: term(3, 9) };
+    assert_eq!(receive(&mut node, 4, rival(3, 95))[0], Output::Notify(other));
     let mut node = following();
-    let worse = Message::Heartbeat { term: term(1, 9), leader: candidate(60, 9), count: 4, age: 0 };
-    assert_eq!(receive(&mut node, 4, worse), []);
+    assert_eq!(receive(&mut node, 4, rival(1, 60)), []);
     let outputs = node.run(Duration::from_millis(200));
     assert!(
         matches!(outputs[0], Output::Send { message: Message::Heartbeat { leader, .. }, .. } if leader == candidate(90, 3))
@@ -281,20 +262,16 @@ fn f1_the_better_leader_of_two_is_followed_and_announced_to_the_worse() {
 #[test]
 fn a_better_leader_under_a_lower_term_is_asked_to_raise_it() {
     let mut node = following();
-    let better = Message::Heartbeat { term: term(1, 9), leader: candidate(95, 9), count: 4, age: 0 };
-    assert_eq!(
-        receive(&mut node, 4, better),
-        [Output::Send { to: only(4), message: Message::RaiseTerm { term: term(2, 4) } }]
-    );
+    let raise = Output::Send { to: only(4), message: Message::RaiseTerm { term: term(2, 4) } };
+    assert_eq!(receive(&mut node, 4, rival(1, 95)), [raise]);
     assert_eq!(node.algorithm.leader(), Some((NodeId(3), term(2, 4))), "no node's term falls");
 }
 
 #[test]
 fn a_leader_that_is_asked_to_raise_its_term_leads_under_a_higher_one() {
-    let mut node = root();
-    node.step(Input::Command(Command::Call));
+    let (mut node, index) = called();
     for peer in 2..=4 {
-        receive(&mut node, peer, report(term(1, 1), candidate(10, peer)));
+        receive(&mut node, peer, report(index, candidate(10, peer)));
     }
     let outputs = receive(&mut node, 2, Message::RaiseTerm { term: term(7, 9) });
     assert_eq!(outputs, [Output::Notify(Notice::Gained { term: term(8, 1) })]);
@@ -304,16 +281,13 @@ fn a_leader_that_is_asked_to_raise_its_term_leads_under_a_higher_one() {
 #[test]
 fn p1_an_incumbent_is_not_replaced_by_a_slightly_better_node() {
     let mut node = following();
-    node.capacity = 100; // 90 and an eighth is 101
-    for number in 11..40 {
-        receive(&mut node, 2, heartbeat(number));
-        node.run(Duration::from_secs(1));
+    // 90 and an eighth is 101.
+    for (capacity, heartbeats, leader) in [(100, 11..40, NodeId(3)), (102, 40..60, NodeId(1))] {
+        node.capacity = capacity;
+        for number in heartbeats {
+            receive(&mut node, 2, heartbeat(number));
+            node.run(Duration::from_secs(1));
+        }
+        assert_eq!(node.algorithm.leader().map(|(leader, _)| leader), Some(leader));
     }
-    assert_eq!(node.algorithm.leader(), Some((NodeId(3), term(2, 4))));
-    node.capacity = 102;
-    for number in 40..60 {
-        receive(&mut node, 2, heartbeat(number));
-        node.run(Duration::from_secs(1));
-    }
-    assert_eq!(node.algorithm.leader().map(|(leader, _)| leader), Some(NodeId(1)));
 }

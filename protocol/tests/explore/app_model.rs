@@ -4,7 +4,7 @@
 //! A state is the number of each node, the number of each queue between two of them, and what the checker remembers. Time
 //! stands still, and a node whose deadline has come may time out at any moment.
 
-use crate::context::{context, roster};
+use crate::context::{context, id, roster};
 use crate::explorer::{Channels, Fingerprints, Interned, Model, NODES, Queues};
 use protocol::algorithm::{Context, Input, Outbox, Output};
 use protocol::base::ids::Roster;
@@ -14,7 +14,7 @@ use protocol::service::application::Application;
 use protocol::service::observed_app::{self, Notice, ObservedApp};
 use protocol::service::snapshot::{self, Fragment};
 use protocol::service::termination::{self, Detection};
-use protocol::{Duration, Instant, NodeId, Timing};
+use protocol::{Duration, Instant, Timing};
 use std::collections::HashMap;
 use std::fmt::Debug;
 
@@ -140,10 +140,6 @@ pub(crate) struct AppModel<S: Explored> {
     /// the termination.
     pub(crate) last: usize,
     pub(crate) complete: usize,
-}
-
-fn id(index: usize) -> NodeId {
-    NodeId(u32::try_from(index).unwrap() + 1)
 }
 
 /// The random number with which an application sends: one bit for the receiver, one for the amount.

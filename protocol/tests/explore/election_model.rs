@@ -3,7 +3,7 @@
 //! A node's step depends on nothing but the node and the input, so each is taken once and looked up from then on; a state
 //! is three numbers of nodes and a set of messages.
 
-use crate::context::context;
+use crate::context::{context, id};
 use crate::explorer::{Interned, Model, NODES};
 use protocol::algorithm::{Context, Fact, Input, Outbox, Output, Scope};
 use protocol::base::capacity::{Candidate, Capacity};
@@ -174,10 +174,6 @@ pub(crate) struct ElectionModel<E: Explored> {
     claims: HashMap<Term, Vec<(NodeId, u128)>>,
     /// Who won, in any run.
     pub(crate) winners: HashSet<NodeId>,
-}
-
-pub(crate) fn id(index: usize) -> NodeId {
-    NodeId(u32::try_from(index).unwrap() + 1)
 }
 
 impl<E: Explored> ElectionModel<E> {

@@ -11,7 +11,8 @@
 //! The bounds: term numbers up to a limit, the heartbeats of each leader, who may start an election, and how many
 //! suspicions there are at a time. A step beyond them is not followed; what lies within is explored completely.
 
-use crate::election_model::{Bounds, ElectionModel, Explored, id};
+use crate::context::id;
+use crate::election_model::{Bounds, ElectionModel, Explored};
 use crate::explorer::explore;
 
 const LINE: &[(usize, usize)] = &[(0, 1), (1, 2)];

@@ -7,7 +7,7 @@
 //! The bounds: time advances in steps of half a heartbeat up to an end, the election names a leader so many times, and
 //! clocks all run alike (in the simulator they differ).
 
-use crate::context::{context, roster};
+use crate::context::{context, id, roster};
 use crate::explorer::{Figures, Fingerprints, Interned, Model, NODES, Violation, explore};
 use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output};
 use protocol::base::ids::Roster;
@@ -15,7 +15,7 @@ use protocol::base::lamport::LamportTime;
 use protocol::base::quorum::Mode;
 use protocol::base::term::Term;
 use protocol::lease::{LeaderLease, Message};
-use protocol::{Duration, Instant, NodeId, NodeSet, Timing};
+use protocol::{Duration, Instant, NodeSet, Timing};
 use std::collections::{BTreeSet, HashMap};
 
 /// How many nodes may be elected.
@@ -76,10 +76,6 @@ struct LeaseModel {
     steps: HashMap<(u32, u32, Event), (u32, u128), Fingerprints>,
     /// The nodes that acted in any state.
     acted: BTreeSet<usize>,
-}
-
-fn id(index: usize) -> NodeId {
-    NodeId(u32::try_from(index).unwrap() + 1)
 }
 
 /// Time since the host's zero; the run begins a minute later, so that every node has been up for long.

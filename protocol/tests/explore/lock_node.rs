@@ -2,7 +2,7 @@
 //!
 //! A step depends on nothing but the node and the input, so each is taken once and looked up from then on.
 
-use crate::context::{context, roster};
+use crate::context::{context, id, roster};
 use crate::explorer::{Fingerprints, Interned, NODES};
 use crate::lock_model::Bounds;
 use protocol::algorithm::{Context, Fact, Input, Outbox, Output};
@@ -11,7 +11,7 @@ use protocol::base::lamport::{LamportClock, LamportTime};
 use protocol::base::term::Term;
 use protocol::mutex::{Command, Fence, LockId, Mutex, Notice, Refusal};
 use protocol::wire::{Delivery, FRAME_MAX, Payload};
-use protocol::{Duration, Instant, NodeId, NodeSet, Timing};
+use protocol::{Duration, Instant, NodeSet, Timing};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -190,10 +190,6 @@ pub(crate) struct Nodes<L: Explored> {
     locals: Interned<Local<L>>,
     pub(crate) messages: Interned<Sent<L::Message>>,
     steps: HashMap<(u32, Event, u8), Step, Fingerprints>,
-}
-
-fn id(index: usize) -> NodeId {
-    NodeId(u32::try_from(index).unwrap() + 1)
 }
 
 impl<L: Explored> Nodes<L> {

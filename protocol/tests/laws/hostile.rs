@@ -15,7 +15,7 @@ use protocol::{Config, Duration, Instant, NodeId, NodeSet};
 type Plain = Net<Wireless, NoMutex>;
 
 fn node() -> Plain {
-    Net::ungrouped(1, complete, |index| (config(index), Wireless::new(), NoMutex))
+    Net::new(1, complete, |index| (config(index), Wireless::new(), NoMutex)).started()
 }
 
 fn receive(net: &mut Plain, bytes: &[u8], quality: u8) {
@@ -25,7 +25,7 @@ fn receive(net: &mut Plain, bytes: &[u8], quality: u8) {
 /// A real frame of another node: its first hello.
 fn frame(key: Key) -> Vec<u8> {
     let make = move |_| (Config { key, ..config(1) }, Wireless::new(), NoMutex);
-    let mut net = Net::ungrouped(1, complete, make);
+    let mut net = Net::new(1, complete, make).started();
     net.run_until(Duration::from_secs(2), |net| !net.sent.is_empty());
     net.sent[0].1.to_vec()
 }
@@ -131,6 +131,6 @@ fn nothing_is_sent_before_the_records_are_persisted() {
 
 #[test]
 fn more_neighbours_than_there_is_room_for_are_survived() {
-    let mut net = Net::ungrouped(ROOM + 4, complete, |index| (config(index), Wireless::new(), NoMutex));
+    let mut net = Net::new(ROOM + 4, complete, |index| (config(index), Wireless::new(), NoMutex)).started();
     assert_eq!(net.run_secs(20).leader(), Some(config(ROOM + 3).me));
 }

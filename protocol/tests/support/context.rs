@@ -30,6 +30,11 @@ pub fn context(roster: RosterView<'_>, me: NodeId) -> Context<'_> {
     }
 }
 
+/// Returns the id of the node with this index.
+pub fn id(index: usize) -> NodeId {
+    NodeId(u32::try_from(index).unwrap() + 1)
+}
+
 /// Returns the roster of these nodes, in this order.
 pub fn roster<const N: usize>(ids: impl IntoIterator<Item = u32>) -> Roster<N> {
     let mut roster = Roster::new();

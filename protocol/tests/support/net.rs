@@ -1,6 +1,7 @@
 //! Whole nodes that exchange frames in virtual time: links are cut, frames lost, duplicated, delayed and reordered, clocks
 //! drift, nodes crash and restart. It knows nothing of radios: the simulator does.
 
+use super::context::id;
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::Group;
 use protocol::base::quorum::Mode;
@@ -87,7 +88,7 @@ pub struct Net<E: Election, M: Mutex, S: Service = NoService, const N: usize = R
 
 pub fn config(index: usize) -> Config {
     Config {
-        me: NodeId(u32::try_from(index).unwrap() + 1),
+        me: id(index),
         key: Key::from_name("test"),
         hops: 8,
         may_lead: true,
@@ -97,7 +98,7 @@ pub fn config(index: usize) -> Config {
 }
 
 impl<E: Election, M: Mutex> Net<E, M> {
-    /// `count` nodes without a group, all up, each linked to those `linked` names.
+    /// `count` nodes without a group that are not started, each linked to those `linked` names.
     pub fn new(
         count: usize,
         linked: impl Fn(usize, usize) -> bool,
@@ -108,15 +109,6 @@ impl<E: Election, M: Mutex> Net<E, M> {
             (config, election, mutex, NoService)
         };
         Self::build(count, (RELIABLE, 0), linked, make)
-    }
-
-    /// The same nodes without a group.
-    pub fn ungrouped(
-        count: usize,
-        linked: impl Fn(usize, usize) -> bool,
-        make: impl Fn(usize) -> (Config, E, M) + 'static,
-    ) -> Self {
-        Self::new(count, linked, make).started()
     }
 }
 
@@ -184,7 +176,8 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
         net
     }
 
-    fn started(mut self) -> Self {
+    /// The same network from its beginning.
+    pub fn started(mut self) -> Self {
         (0..self.nodes.len()).for_each(|index| _ = self.boot(index));
         self
     }
@@ -465,16 +458,17 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
         self.messages(|key, _, bytes| message_name(key, bytes) == Some(name)).len()
     }
 
-    /// How many reliable messages of this name were sent, each counted once for every recipient.
-    pub fn copies_named(&self, name: &str) -> usize {
-        let copies = self.messages(|key, _, bytes| message_name(key, bytes) == Some(name));
-        copies.values().map(|recipients| recipients.len() as usize).sum()
+    /// How many reliable messages for which `which` holds were sent, each counted once for every recipient.
+    fn copies(&self, which: impl Fn(&Key, Kind, &[u8]) -> bool) -> usize {
+        self.messages(which).values().map(|recipients| recipients.len() as usize).sum()
     }
 
-    /// How many reliable messages of this kind were sent, each counted once for every recipient.
+    pub fn copies_named(&self, name: &str) -> usize {
+        self.copies(|key, _, bytes| message_name(key, bytes) == Some(name))
+    }
+
     pub fn copies_of(&self, kind: Kind) -> usize {
-        let copies = self.messages(|_, other, _| other == kind);
-        copies.values().map(|recipients| recipients.len() as usize).sum()
+        self.copies(|_, other, _| other == kind)
     }
 }
 
