@@ -24,6 +24,8 @@ pub(super) enum RoundStatus {
     Over,
 }
 
+type Out<M> = Outbox<M, Notice>;
+
 /// One node's part in all rounds of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Candidacy {
@@ -101,7 +103,7 @@ impl Candidacy {
         cx: &Context<'_>,
         from: NodeId,
         message: LeaderMessage,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) -> bool {
         self.leadership.on_message(cx, cx.roster.set_of(from), message, self.joined, out)
     }
@@ -113,7 +115,7 @@ impl Candidacy {
         cx: &Context<'_>,
         from: NodeSet,
         winner: Leader,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) -> bool {
         let Leader { term, candidate: leader, runner_up, .. } = winner;
         let authority = if self.outranks(cx, leader) { self.joined } else { term };
@@ -129,7 +131,7 @@ impl Candidacy {
     }
 
     /// Steps down where this node leads and is no candidate any more: hands over, if there is a successor.
-    pub(super) fn step_down_if_unfit<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) {
+    pub(super) fn step_down_if_unfit<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) {
         let unfit = self.leadership.is_leader() && self.candidate(cx).is_none();
         if unfit && !self.leadership.hand_over(cx, out) {
             self.leadership.vacate(out);
@@ -157,7 +159,7 @@ impl Candidacy {
     }
 
     /// Handles a timeout; returns whether the leader was given up.
-    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) -> bool {
+    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> bool {
         if self.abstain_until.is_some_and(|until| until <= cx.now) {
             self.abstain_until = None;
         }

@@ -30,6 +30,8 @@ use flood::Flood;
 pub(super) use leader::Leader;
 pub use leader::LeaderMessage;
 
+type Out<M> = Outbox<M, Notice>;
+
 /// What this node believes about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
@@ -142,17 +144,12 @@ impl Leadership {
     }
 
     /// Announces a leader: an election ended here, or this node hands over.
-    pub(super) fn announce<M: From<LeaderMessage>>(
-        &mut self,
-        cx: &Context<'_>,
-        leader: Leader,
-        out: &mut Outbox<M, Notice>,
-    ) {
+    pub(super) fn announce<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, leader: Leader, out: &mut Out<M>) {
         self.adopt(cx, leader, cx.timing.lease(), NodeSet::EMPTY, out);
     }
 
     /// Hands over to the best peer or the runner-up; returns whether there was one.
-    pub(super) fn hand_over<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) -> bool {
+    pub(super) fn hand_over<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> bool {
         let Belief::Leading { leader, .. } = self.belief else { return false };
         let successor = cx.best_peer.or(leader.runner_up).filter(|successor| successor.id != cx.me);
         let Some(successor) = successor else { return false };
@@ -165,7 +162,7 @@ impl Leadership {
     }
 
     /// Gives the leader up without a successor.
-    pub(super) fn vacate<M>(&mut self, out: &mut Outbox<M, Notice>) {
+    pub(super) fn vacate<M>(&mut self, out: &mut Out<M>) {
         let lost = self.leader().map(|leader| leader.candidate.id);
         self.belief = Belief::Vacant { lost };
         self.flood = Flood::Done;
@@ -174,12 +171,7 @@ impl Leadership {
 
     /// Gives the leader up if it is one of the suspected members and its heartbeats are missing too; returns whether it
     /// was.
-    pub(super) fn on_suspected<M>(
-        &mut self,
-        cx: &Context<'_>,
-        suspected: NodeSet,
-        out: &mut Outbox<M, Notice>,
-    ) -> bool {
+    pub(super) fn on_suspected<M>(&mut self, cx: &Context<'_>, suspected: NodeSet, out: &mut Out<M>) -> bool {
         let Belief::Following { leader, until, .. } = &self.belief else { return false };
         let silent = cx.timing.lease().minus(until.since(cx.now)) > cx.timing.heartbeat.mul_ratio(3, 2);
         let lost = silent && cx.roster.set_of(leader.candidate.id).meets(suspected);
@@ -197,7 +189,7 @@ impl Leadership {
         from: NodeSet,
         message: LeaderMessage,
         authority: Term,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) -> bool {
         let (leader, age) = match message {
             LeaderMessage::Elected { term, leader, runner_up, age } => (Leader::elected(term, leader, runner_up), age),
@@ -224,7 +216,7 @@ impl Leadership {
         announced: Leader,
         authority: Term,
         left: Duration,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) -> bool {
         self.observe_term(announced.term.number);
         let new = (announced.term, announced.heartbeat) > self.floor;
@@ -268,7 +260,7 @@ impl Leadership {
     }
 
     /// Raises the term above `term` if this node leads; otherwise asks the leader to.
-    fn demand_above<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, term: Term, out: &mut Outbox<M, Notice>) {
+    fn demand_above<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, term: Term, out: &mut Out<M>) {
         let fresh = term > self.demanded;
         self.demanded = self.demanded.max(term);
         self.observe_term(term.number);
@@ -298,7 +290,7 @@ impl Leadership {
         leader: Leader,
         left: Duration,
         from: NodeSet,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) -> bool {
         let Leader { term, candidate, heartbeat, .. } = leader;
         let changed = self.leader().is_none_or(|current| current.term != term);
@@ -340,7 +332,7 @@ impl Leadership {
     }
 
     /// Sends a heartbeat, refloods, or gives the leader up, whichever is due; returns whether the leader was given up.
-    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Outbox<M, Notice>) -> bool {
+    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> bool {
         match self.belief {
             Belief::Following { until, .. } if until <= cx.now => {
                 self.vacate(out);

@@ -10,6 +10,8 @@ use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
 use crate::wire::Payload;
 
+type Out<R> = Outbox<<R as Rounds>::Message, Notice>;
+
 /// How the rounds of one election find a winner.
 pub trait Rounds {
     /// Messages between the nodes.
@@ -34,27 +36,21 @@ pub trait Rounds {
     fn phase_deadline(&self) -> Option<Instant>;
 
     /// Starts a round, without any condition.
-    fn start(&mut self, cx: &Context<'_>, out: &mut Outbox<Self::Message, Notice>);
+    fn start(&mut self, cx: &Context<'_>, out: &mut Out<Self>);
 
     /// Handles a message.
-    fn on_message(
-        &mut self,
-        cx: &Context<'_>,
-        from: NodeId,
-        message: Self::Message,
-        out: &mut Outbox<Self::Message, Notice>,
-    );
+    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Self::Message, out: &mut Out<Self>);
 
     /// Handles the deadline of the current phase: starts a round, unless the election has more phases.
-    fn on_deadline(&mut self, cx: &Context<'_>, out: &mut Outbox<Self::Message, Notice>) {
+    fn on_deadline(&mut self, cx: &Context<'_>, out: &mut Out<Self>) {
         self.start(cx, out);
     }
 
     /// Handles the loss of peers: messages they were sent may be lost.
-    fn on_peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Outbox<Self::Message, Notice>);
+    fn on_peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out<Self>);
 
     /// Runs after the input of every step.
-    fn after_input(&mut self, _: &Context<'_>, _: &mut Outbox<Self::Message, Notice>) {}
+    fn after_input(&mut self, _: &Context<'_>, _: &mut Out<Self>) {}
 
     /// Returns which candidate wins.
     fn winner(&self) -> Winner {
@@ -100,7 +96,7 @@ macro_rules! accessors {
 
 pub(super) use accessors;
 
-fn on_command<R: Rounds>(rounds: &mut R, cx: &Context<'_>, command: Command, out: &mut Outbox<R::Message, Notice>) {
+fn on_command<R: Rounds>(rounds: &mut R, cx: &Context<'_>, command: Command, out: &mut Out<R>) {
     match command {
         // In a group one round at a time is enough; among neighbours a new round absorbs the open one.
         Command::Call if R::SCOPE == Scope::Group && rounds.idle().is_none() => {}
@@ -109,7 +105,7 @@ fn on_command<R: Rounds>(rounds: &mut R, cx: &Context<'_>, command: Command, out
     }
 }
 
-fn on_fact<R: Rounds>(rounds: &mut R, cx: &Context<'_>, fact: Fact, out: &mut Outbox<R::Message, Notice>) {
+fn on_fact<R: Rounds>(rounds: &mut R, cx: &Context<'_>, fact: Fact, out: &mut Out<R>) {
     match (R::SCOPE, fact) {
         (_, Fact::PeerUp(set)) => rounds.candidacy_mut().leadership.inform(cx, set),
         (Scope::Group, Fact::PeerDown(set)) => {
@@ -130,7 +126,7 @@ fn on_fact<R: Rounds>(rounds: &mut R, cx: &Context<'_>, fact: Fact, out: &mut Ou
     }
 }
 
-fn on_timeout<R: Rounds>(rounds: &mut R, cx: &Context<'_>, out: &mut Outbox<R::Message, Notice>) {
+fn on_timeout<R: Rounds>(rounds: &mut R, cx: &Context<'_>, out: &mut Out<R>) {
     let lost = rounds.candidacy_mut().on_timeout(cx, out);
     if lost && cancel_start(rounds) {
         return;
@@ -147,7 +143,7 @@ fn cancel_start<R: Rounds>(rounds: &mut R) -> bool {
 }
 
 /// Decides after every step whether the round is over, and when to start the next.
-fn reschedule<R: Rounds>(rounds: &mut R, cx: &Context<'_>, out: &mut Outbox<R::Message, Notice>) {
+fn reschedule<R: Rounds>(rounds: &mut R, cx: &Context<'_>, out: &mut Out<R>) {
     rounds.candidacy_mut().step_down_if_unfit(cx, out);
     if rounds.is_over() && rounds.idle().is_none() {
         rounds.leave_round();
@@ -167,7 +163,7 @@ impl<R: Rounds> Algorithm for R {
         R::SCOPE
     }
 
-    fn handle(&mut self, cx: &Context<'_>, input: Input<R::Message, Command>, out: &mut Outbox<R::Message, Notice>) {
+    fn handle(&mut self, cx: &Context<'_>, input: Input<R::Message, Command>, out: &mut Out<R>) {
         let cx = &self.context(cx);
         match input {
             Input::Message { from, message, .. } => self.on_message(cx, from, message, out),

@@ -91,6 +91,8 @@ pub enum ClientAction {
     Cancel(LockRequest),
 }
 
+type Out<M> = Outbox<M, Notice>;
+
 /// All requests and holds of this node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LockClient {
@@ -123,12 +125,7 @@ impl LockClient {
     }
 
     /// Takes a command: refuses it, or returns the work left to do.
-    pub fn command<M>(
-        &mut self,
-        cx: &Context<'_>,
-        command: Command,
-        out: &mut Outbox<M, Notice>,
-    ) -> Option<ClientAction> {
+    pub fn command<M>(&mut self, cx: &Context<'_>, command: Command, out: &mut Out<M>) -> Option<ClientAction> {
         let lock = command.lock();
         let action = match command {
             Command::Acquire { lease, .. } => self.request(cx, lock, lease, false),
@@ -142,7 +139,7 @@ impl LockClient {
 
     /// Takes a grant: the lock is held from now on, if its lease has not ended. Returns whether it is. A grant that
     /// comes too late is worth nothing: give it back and [`LockClient::restart`].
-    pub fn grant<M>(&mut self, cx: &Context<'_>, granted: Granted, out: &mut Outbox<M, Notice>) -> bool {
+    pub fn grant<M>(&mut self, cx: &Context<'_>, granted: Granted, out: &mut Out<M>) -> bool {
         let Granted { lock, request: number, fence, until } = granted;
         let Some(request) = self.get_mut(lock).filter(|request| request.number == number && request.is_waiting())
         else {
@@ -158,7 +155,7 @@ impl LockClient {
 
     /// Extends a hold to `until`, if that is later and `number` is that of the last renewal, and notifies the
     /// application.
-    pub(super) fn extend<M>(&mut self, lock: LockId, number: LamportTime, until: Instant, out: &mut Outbox<M, Notice>) {
+    pub(super) fn extend<M>(&mut self, lock: LockId, number: LamportTime, until: Instant, out: &mut Out<M>) {
         let Some(request) = self.get_mut(lock) else { return };
         let Phase::Held { fence, until: before, warned, renewal: Some(renewal) } = request.phase else { return };
         if renewal.number != number {
@@ -180,29 +177,17 @@ impl LockClient {
     }
 
     /// Notifies the application of the number of requests ahead, when that changes.
-    pub(super) fn notify_waiting<M>(
-        &mut self,
-        lock: LockId,
-        number: LamportTime,
-        requests_ahead: u8,
-        out: &mut Outbox<M, Notice>,
-    ) {
+    pub(super) fn notify_waiting<M>(&mut self, lock: LockId, number: LamportTime, count: u8, out: &mut Out<M>) {
         let Some(request) = self.get_mut(lock).filter(|request| request.number == number) else { return };
         let Phase::Waiting { ahead, .. } = &mut request.phase else { return };
-        if *ahead != Some(requests_ahead) {
-            *ahead = Some(requests_ahead);
-            out.notify(Notice::Waiting { lock, ahead: requests_ahead });
+        if *ahead != Some(count) {
+            *ahead = Some(count);
+            out.notify(Notice::Waiting { lock, ahead: count });
         }
     }
 
     /// Ends a request that waits.
-    pub(super) fn refuse<M>(
-        &mut self,
-        lock: LockId,
-        number: LamportTime,
-        reason: Refusal,
-        out: &mut Outbox<M, Notice>,
-    ) {
+    pub(super) fn refuse<M>(&mut self, lock: LockId, number: LamportTime, reason: Refusal, out: &mut Out<M>) {
         if self.waiting(lock, number).is_some() {
             self.remove(lock);
             out.notify(Notice::Refused { lock, reason });
@@ -210,7 +195,7 @@ impl LockClient {
     }
 
     /// Ends a hold that the others do not know of.
-    pub(super) fn lose<M>(&mut self, lock: LockId, out: &mut Outbox<M, Notice>) {
+    pub(super) fn lose<M>(&mut self, lock: LockId, out: &mut Out<M>) {
         if self.get(lock).is_some_and(|request| !request.is_waiting()) {
             self.remove(lock);
             out.notify(Notice::Lost { lock });
@@ -218,7 +203,7 @@ impl LockClient {
     }
 
     /// Warns of holds about to end, and ends and returns one that is over.
-    pub(super) fn expire<M>(&mut self, now: Instant, out: &mut Outbox<M, Notice>) -> Option<LockRequest> {
+    pub(super) fn expire<M>(&mut self, now: Instant, out: &mut Out<M>) -> Option<LockRequest> {
         for request in &mut self.requests {
             let due = request.deadline().is_some_and(|at| at <= now);
             let Phase::Held { until, warned, .. } = &mut request.phase else { continue };
@@ -268,19 +253,14 @@ impl LockClient {
         Ok(ClientAction::Renew(*request, requested))
     }
 
-    fn release<M>(
-        &mut self,
-        cx: &Context<'_>,
-        lock: LockId,
-        out: &mut Outbox<M, Notice>,
-    ) -> Result<ClientAction, Refusal> {
+    fn release<M>(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out<M>) -> Result<ClientAction, Refusal> {
         self.holds(lock, cx.now).ok_or(Refusal::NotHeld)?;
         let request = self.remove(lock).ok_or(Refusal::NotHeld)?;
         out.notify(Notice::Released { lock });
         Ok(ClientAction::Release(request))
     }
 
-    fn cancel<M>(&mut self, lock: LockId, out: &mut Outbox<M, Notice>) -> Result<ClientAction, Refusal> {
+    fn cancel<M>(&mut self, lock: LockId, out: &mut Out<M>) -> Result<ClientAction, Refusal> {
         let request = *self.get(lock).filter(|request| request.is_waiting()).ok_or(Refusal::NotHeld)?;
         self.remove(lock);
         out.notify(Notice::Refused { lock, reason: Refusal::Cancelled });

@@ -35,9 +35,9 @@
 //! - A request for the return of a token travels in the message that passes it.
 //! - A token takes its lease along: how long the request had waited tells the receiver what is left of it.
 
-use super::client::{LockRequest, Phase};
+use super::client::LockRequest;
 use super::token::{Epoch, Need, Token, TokenLock, TokenManager, TokenMessage, impl_mutex};
-use super::{LOCKS_MAX, LockClient, LockId, Notice, Refusal};
+use super::{LOCKS_MAX, LockId, Notice, Refusal};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::config::lease_at_holder;
 use crate::base::ids::{NodeId, NodeSet};
@@ -89,7 +89,6 @@ impl_message! {
 /// The tree lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Raymond {
-    client: LockClient,
     manager: TokenManager,
     /// The neighbour from which the leader's heartbeats arrive.
     parent: Option<NodeId>,
@@ -107,7 +106,7 @@ impl Raymond {
     fn update_branch(&mut self, cx: &Context<'_>, lock: LockId) -> Option<&mut Branch> {
         let is_issuer = self.manager.is_issuer();
         let parent = self.parent.map_or(NodeSet::EMPTY, |parent| cx.roster.set_of(parent)).and(cx.up);
-        let local = self.manager.get_or_insert(cx, lock, &self.client)?;
+        let local = self.manager.get_or_insert(cx, lock)?;
         let (epoch, via, follows_recall) = (local.token.epoch, local.via, local.follows_recall());
         let me = cx.roster.set_of(cx.me);
         let toward = match parent.and(via) {
@@ -134,7 +133,7 @@ impl Raymond {
 
     fn on_request(&mut self, cx: &Context<'_>, from: NodeSet, request: (LockId, u32, Epoch), out: &mut Out) {
         let (lock, number, known) = request;
-        let Some(local) = self.manager.get_or_insert(cx, lock, &self.client) else {
+        let Some(local) = self.manager.get_or_insert(cx, lock) else {
             out.send(from, Message::Full { lock });
             return;
         };
@@ -168,9 +167,7 @@ impl Raymond {
 
     fn on_privilege(&mut self, cx: &Context<'_>, from: NodeSet, privilege: Privilege, out: &mut Out) {
         let Privilege { lock, token, number, waited, lease_left, return_request } = privilege;
-        if self.manager.get_or_insert(cx, lock, &self.client).is_none()
-            || !self.manager.accept(cx, lock, token, &self.client, out)
-        {
+        if self.manager.get_or_insert(cx, lock).is_none() || !self.manager.accept(cx, lock, token, out) {
             return;
         }
         let Some(branch) = self.update_branch(cx, lock) else { return };
@@ -194,21 +191,25 @@ impl Raymond {
         let waiters = branch.waiters();
         branch.remove(waiters);
         out.send(waiters.without(me), Message::Full { lock });
-        if let Some(&LockRequest { number, .. }) = self.client.get(lock) {
-            self.client.refuse(lock, number, Refusal::Full, out);
+        if let Some(&LockRequest { number, .. }) = self.manager.client.get(lock) {
+            self.manager.client.refuse(lock, number, Refusal::Full, out);
         }
     }
 
     /// Gives a token that is here to the head of the queue. Returns whether the next may be served.
     fn serve_head(&mut self, cx: &Context<'_>, lock: LockId, me: NodeSet, out: &mut Out) -> bool {
-        let holds = self.client.get(lock).is_some_and(|request| !request.is_waiting());
+        let holds = self.manager.client.get(lock).is_some_and(|request| !request.is_waiting());
         let here = self.manager.is_here(lock);
         let Some(&head) = self.branch(lock).and_then(|branch| branch.head()).filter(|_| here && !holds) else {
             return false;
         };
-        let own = self.client.get(lock).copied().filter(|_| head.node == me);
+        let own = self.manager.client.get(lock).copied().filter(|_| head.node == me);
         if let Some(request) = own {
-            return self.enter(cx, &request, out);
+            let granted = self.manager.enter(cx, &request, out);
+            if let Some(branch) = self.branch(lock).filter(|_| granted.is_some()) {
+                branch.dequeue();
+            }
+            return granted == Some(true);
         }
         if head.node == me || !cx.up.meets(head.node) {
             if let Some(branch) = self.branch(lock) {
@@ -220,24 +221,10 @@ impl Raymond {
         false
     }
 
-    /// Enters, or requests a lease. Returns whether it entered.
-    fn enter(&mut self, cx: &Context<'_>, request: &LockRequest, out: &mut Out) -> bool {
-        let lock = request.lock;
-        if self.manager.get(lock).is_some_and(|local| !local.may_enter(cx, request) && !local.is_pending()) {
-            self.manager.request(cx, &self.client, lock, Need::Enter, out);
-        }
-        let Some(local) = self.manager.get(lock).filter(|local| local.may_enter(cx, request)) else { return false };
-        let granted = local.enter(cx, request);
-        if let Some(branch) = self.branch(lock) {
-            branch.dequeue();
-        }
-        self.client.grant(cx, granted, out)
-    }
-
     /// Passes the token on to the head of the queue, and requests it back for the others.
     fn pass(&mut self, cx: &Context<'_>, lock: LockId, head: Waiter, out: &mut Out) {
         if self.manager.is_issuer() {
-            self.manager.request(cx, &self.client, lock, Need::Enter, out); // it goes with a fresh lease
+            self.manager.request(cx, lock, Need::Enter, out); // it goes with a fresh lease
         }
         let Some(local) = self.manager.get(lock) else { return };
         let lease_left = local.lease_left(cx.now);
@@ -274,8 +261,8 @@ impl Raymond {
 impl TokenLock for Raymond {
     type Message = Message;
 
-    fn parts(&mut self) -> (&mut TokenManager, &mut LockClient) {
-        (&mut self.manager, &mut self.client)
+    fn manager(&mut self) -> &mut TokenManager {
+        &mut self.manager
     }
 
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
@@ -289,7 +276,7 @@ impl TokenLock for Raymond {
                 }
             }
             Message::Full { lock } => self.on_full(cx, sender, lock, out),
-            Message::Issuer(message) => self.manager.on_message(cx, from, message, &mut self.client, out),
+            Message::Issuer(message) => self.manager.on_message(cx, from, message, out),
         }
     }
 
@@ -316,7 +303,7 @@ impl TokenLock for Raymond {
     }
 
     fn repeat_request(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
-        self.manager.request(cx, &self.client, lock, Need::Acquire, out);
+        self.manager.request(cx, lock, Need::Acquire, out);
         self.retry_request(cx, lock);
     }
 
@@ -328,7 +315,7 @@ impl TokenLock for Raymond {
         if let Some(requesters) = self.manager.requesters(lock) {
             *requesters = NodeSet::EMPTY; // they are in the queues
         }
-        let waits = self.client.get(lock).is_some_and(LockRequest::is_waiting);
+        let waits = self.manager.client.get(lock).is_some_and(LockRequest::is_waiting);
         if let Some(branch) = self.branch(lock).filter(|branch| waits && !branch.waiters().meets(me)) {
             branch.enqueue(Waiter { node: me, number: 0, since: cx.now });
         }
@@ -337,13 +324,14 @@ impl TokenLock for Raymond {
         self.request_token(cx, lock, out);
         let ahead = self.branch(lock).map_or(0, |branch| branch.ahead(me));
         let idle = self.branch(lock).is_none_or(|branch| branch.is_idle());
-        if let Some(local) = self.manager.get(lock) {
-            local.has_waiters = !idle;
-            if let Some(&LockRequest { number, phase: Phase::Waiting { trying, .. }, .. }) = self.client.get(lock) {
-                local.wait(cx);
-                if !trying && ahead > 0 {
-                    self.client.notify_waiting(lock, number, u8::try_from(ahead).unwrap_or(u8::MAX), out);
-                }
+        let waiting = self.manager.client.get(lock).copied().filter(LockRequest::is_waiting);
+        let Some(local) = self.manager.get(lock) else { return };
+        local.has_waiters = !idle;
+        if let Some(request) = waiting {
+            local.wait(cx);
+            if !request.is_trying() && ahead > 0 {
+                let ahead = u8::try_from(ahead).unwrap_or(u8::MAX);
+                self.manager.client.notify_waiting(lock, request.number, ahead, out);
             }
         }
     }

@@ -33,7 +33,7 @@
 
 use super::client::{LockRequest, Phase};
 use super::token::{Epoch, Need, Token, TokenLock, TokenManager, TokenMessage, impl_mutex};
-use super::{LOCKS_MAX, LockClient, LockId, Notice};
+use super::{LOCKS_MAX, LockId, Notice};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::config::lease_at_holder;
 use crate::base::ids::{NodeId, NodeSet};
@@ -173,7 +173,6 @@ impl Requests {
 /// The broadcast lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SuzukiKasami {
-    client: LockClient,
     manager: TokenManager,
     requests: Vec<Requests, LOCKS_MAX>,
 }
@@ -187,7 +186,7 @@ impl SuzukiKasami {
 
     /// Returns the requests for `lock`, inserted if there is room.
     fn get_or_insert(&mut self, cx: &Context<'_>, lock: LockId) -> Option<&mut Requests> {
-        self.manager.get_or_insert(cx, lock, &self.client)?;
+        self.manager.get_or_insert(cx, lock)?;
         if self.get(lock).is_none() {
             let known = self.manager.locks();
             self.requests.retain(|requests| known.contains(&requests.lock));
@@ -218,7 +217,7 @@ impl SuzukiKasami {
         served: &[u8],
         out: &mut Out,
     ) {
-        if self.get_or_insert(cx, lock).is_none() || !self.manager.accept(cx, lock, token, &self.client, out) {
+        if self.get_or_insert(cx, lock).is_none() || !self.manager.accept(cx, lock, token, out) {
             return;
         }
         let (id, PassedLease { waited, left }) = reply;
@@ -229,20 +228,6 @@ impl SuzukiKasami {
             let millis = |millis: u16| lease_at_holder(Duration::from_millis(millis.into()));
             local.inherit_lease(open.sent_at.after(millis(waited)).after(millis(left)));
         }
-    }
-
-    /// Enters with the token that is here, or requests a lease.
-    fn enter(&mut self, cx: &Context<'_>, request: &LockRequest, me: usize, out: &mut Out) {
-        let lock = request.lock;
-        if self.manager.get(lock).is_some_and(|local| !local.may_enter(cx, request) && !local.is_pending()) {
-            self.manager.request(cx, &self.client, lock, Need::Enter, out);
-        }
-        let Some(local) = self.manager.get(lock).filter(|local| local.may_enter(cx, request)) else { return };
-        let granted = local.enter(cx, request);
-        if let Some(requests) = self.get(lock) {
-            requests.served_own(me);
-        }
-        self.client.grant(cx, granted, out);
     }
 
     /// Sends the request to all members, unless it was sent.
@@ -263,7 +248,7 @@ impl SuzukiKasami {
             local.wait(cx);
         }
         if others > 0 && !request.is_trying() {
-            self.client.notify_waiting(lock, request.number, u8::try_from(others).unwrap_or(u8::MAX), out);
+            self.manager.client.notify_waiting(lock, request.number, u8::try_from(others).unwrap_or(u8::MAX), out);
         }
     }
 
@@ -271,7 +256,7 @@ impl SuzukiKasami {
     fn pass(&mut self, cx: &Context<'_>, lock: LockId, me: usize, out: &mut Out) {
         let Some((slot, request)) = self.get(lock).and_then(|requests| requests.next(me, cx.up)) else { return };
         if self.manager.is_issuer() {
-            self.manager.request(cx, &self.client, lock, Need::Enter, out); // it goes with a fresh lease
+            self.manager.request(cx, lock, Need::Enter, out); // it goes with a fresh lease
         }
         let Some(local) = self.manager.get(lock) else { return };
         let (to, left) = (NodeSet::slot(slot), local.lease_left(cx.now));
@@ -288,8 +273,8 @@ impl SuzukiKasami {
 impl TokenLock for SuzukiKasami {
     type Message = Message;
 
-    fn parts(&mut self) -> (&mut TokenManager, &mut LockClient) {
-        (&mut self.manager, &mut self.client)
+    fn manager(&mut self) -> &mut TokenManager {
+        &mut self.manager
     }
 
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
@@ -298,7 +283,7 @@ impl TokenLock for SuzukiKasami {
             Message::Token { lock, token, id, lease, served } => {
                 self.on_token(cx, (lock, token), (id, lease), &served, out);
             }
-            Message::Issuer(message) => self.manager.on_message(cx, from, message, &mut self.client, out),
+            Message::Issuer(message) => self.manager.on_message(cx, from, message, out),
         }
     }
 
@@ -322,7 +307,7 @@ impl TokenLock for SuzukiKasami {
     }
 
     fn repeat_request(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
-        self.manager.request(cx, &self.client, lock, Need::Acquire, out);
+        self.manager.request(cx, lock, Need::Acquire, out);
         if let Some(requests) = self.get(lock) {
             requests.open = None; // the update sends it
         }
@@ -338,9 +323,12 @@ impl TokenLock for SuzukiKasami {
         if let (Some(epoch), Some(requests)) = (epoch, self.get(lock)) {
             requests.on_issue(epoch);
         }
-        match self.client.get(lock).copied() {
+        match self.manager.client.get(lock).copied() {
             Some(request @ LockRequest { phase: Phase::Waiting { .. }, .. }) if here => {
-                self.enter(cx, &request, me, out);
+                let granted = self.manager.enter(cx, &request, out);
+                if let Some(requests) = self.get(lock).filter(|_| granted.is_some()) {
+                    requests.served_own(me);
+                }
             }
             Some(request @ LockRequest { phase: Phase::Waiting { .. }, .. }) => self.request_token(cx, &request, out),
             Some(LockRequest { phase: Phase::Held { .. }, .. }) => {}

@@ -49,6 +49,7 @@ pub(super) use step::{TokenLock, impl_mutex, step};
 /// All tokens, at one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct TokenManager {
+    pub(super) client: LockClient,
     leader: Option<(NodeId, Term)>,
     tokens: Vec<LocalToken, LOCKS_MAX>,
     issuer: Option<TokenIssuer>,
@@ -56,6 +57,8 @@ pub(super) struct TokenManager {
     /// not issue the same epoch twice.
     last_issued: Option<Epoch>,
 }
+
+type Out<M> = Outbox<M, Notice>;
 
 impl TokenManager {
     pub(super) fn leader(&self, cx: &Context<'_>) -> NodeSet {
@@ -89,15 +92,10 @@ impl TokenManager {
     }
 
     /// Returns the token of `lock`, inserted if there is room or an idle lock to evict.
-    pub(super) fn get_or_insert(
-        &mut self,
-        cx: &Context<'_>,
-        lock: LockId,
-        client: &LockClient,
-    ) -> Option<&mut LocalToken> {
+    pub(super) fn get_or_insert(&mut self, cx: &Context<'_>, lock: LockId) -> Option<&mut LocalToken> {
         if self.get(lock).is_none() {
             if self.tokens.is_full() {
-                let idle = self.tokens.iter().map(|local| local.lock).find(|&lock| self.is_idle(cx, lock, client))?;
+                let idle = self.tokens.iter().map(|local| local.lock).find(|&lock| self.is_idle(cx, lock))?;
                 self.tokens.retain(|local| local.lock != idle);
                 if let Some(issuer) = &mut self.issuer {
                     issuer.remove(idle);
@@ -111,7 +109,7 @@ impl TokenManager {
     }
 
     /// Returns whether a lock can be forgotten: no member wants it, and no old token of it can be used any more.
-    fn is_idle(&self, cx: &Context<'_>, lock: LockId, client: &LockClient) -> bool {
+    fn is_idle(&self, cx: &Context<'_>, lock: LockId) -> bool {
         let unused = self.issuer.as_ref().is_none_or(|issuer| issuer.is_unused(cx, lock));
         let idle = |local: &LocalToken| {
             local.lock == lock
@@ -120,7 +118,7 @@ impl TokenManager {
                 && local.ack_to.is_empty()
                 && local.touched_at.after(lease_at_grantor(cx.timing.lock_lease)) <= cx.now
         };
-        unused && client.get(lock).is_none() && self.tokens.iter().any(idle)
+        unused && self.client.get(lock).is_none() && self.tokens.iter().any(idle)
     }
 
     pub(super) fn on_fact(&mut self, cx: &Context<'_>, fact: Fact) {
@@ -199,14 +197,13 @@ impl TokenManager {
         &mut self,
         cx: &Context<'_>,
         command: Command,
-        client: &mut LockClient,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) -> Option<LockRequest> {
-        match client.command(cx, command, out)? {
+        match self.client.command(cx, command, out)? {
             ClientAction::Acquire(request) => return Some(request),
             ClientAction::Renew(LockRequest { lock, .. }, renewal) => {
-                self.request(cx, client, lock, Need::Renew, out);
-                self.renew_as_issuer(cx, lock, renewal, client, out);
+                self.request(cx, lock, Need::Renew, out);
+                self.renew_as_issuer(cx, lock, renewal, out);
             }
             ClientAction::Release(LockRequest { lock, .. }) => self.ack_recall(cx, lock, false, out),
             ClientAction::Cancel(_) => {}
@@ -218,14 +215,13 @@ impl TokenManager {
     pub(super) fn request<M: From<TokenMessage>>(
         &mut self,
         cx: &Context<'_>,
-        client: &LockClient,
         lock: LockId,
         need: Need,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) -> bool {
         let leader = self.leader(cx);
         let me = cx.roster.set_of(cx.me);
-        let Some(local) = self.get_or_insert(cx, lock, client) else { return false };
+        let Some(local) = self.get_or_insert(cx, lock) else { return false };
         let epoch = local.token.epoch;
         if leader.is_empty() {
             return true; // the next leader gets it
@@ -252,19 +248,28 @@ impl TokenManager {
         }
     }
 
-    /// Extends a hold, if this node is the issuer and so leased the token to itself.
-    fn renew_as_issuer<M>(
+    /// Enters with the token that is here, or requests a lease. Returns whether the lock was granted; `None` where the
+    /// lease is too short.
+    pub(super) fn enter<M: From<TokenMessage>>(
         &mut self,
         cx: &Context<'_>,
-        lock: LockId,
-        renewal: Renewal,
-        client: &mut LockClient,
-        out: &mut Outbox<M, Notice>,
-    ) {
+        request: &LockRequest,
+        out: &mut Out<M>,
+    ) -> Option<bool> {
+        let lock = request.lock;
+        if self.get(lock).is_some_and(|local| !local.may_enter(cx, request) && !local.is_pending()) {
+            self.request(cx, lock, Need::Enter, out);
+        }
+        let granted = self.get(lock).filter(|local| local.may_enter(cx, request))?.enter(cx, request);
+        Some(self.client.grant(cx, granted, out))
+    }
+
+    /// Extends a hold, if this node is the issuer and so leased the token to itself.
+    fn renew_as_issuer<M>(&mut self, cx: &Context<'_>, lock: LockId, renewal: Renewal, out: &mut Out<M>) {
         let is_issuer = self.is_issuer();
         let Some(local) = self.get(lock).filter(|local| is_issuer && local.pending.is_none()) else { return };
         if let Some((_, until)) = local.lease.filter(|&(_, until)| until > cx.now) {
-            client.extend(lock, renewal.number, until.min(renewal.requested_at.after(renewal.lease)), out);
+            self.client.extend(lock, renewal.number, until.min(renewal.requested_at.after(renewal.lease)), out);
         }
     }
 
@@ -283,16 +288,11 @@ impl TokenManager {
     }
 
     /// Does due work, one message a step. Returns a lock whose waiting request is to be sent again.
-    pub(super) fn run_due<M: From<TokenMessage>>(
-        &mut self,
-        cx: &Context<'_>,
-        client: &LockClient,
-        out: &mut Outbox<M, Notice>,
-    ) -> Option<LockId> {
-        self.run_issuer(cx, client, out);
+    pub(super) fn run_due<M: From<TokenMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> Option<LockId> {
+        self.run_issuer(cx, out);
         let local = self.tokens.iter_mut().find(|local| local.due_at.is_some_and(|at| at <= cx.now))?;
         let lock = local.lock;
-        let phase = client.get(lock).map(|request| request.phase);
+        let phase = self.client.get(lock).map(|request| request.phase);
         let lease = cx.timing.lock_lease;
         let report = local.report.take();
         let (need, wait) = match phase {
@@ -307,23 +307,18 @@ impl TokenManager {
             (local.announced, local.pending) = (None, None); // the next request must not wait for a reply to the last
         }
         if let Some(need) = need {
-            self.request(cx, client, lock, need, out);
+            self.request(cx, lock, need, out);
         }
         waiting.then_some(lock)
     }
 
     /// Does the due work of the issuer: sends a recall, and issues a token.
-    fn run_issuer<M: From<TokenMessage>>(
-        &mut self,
-        cx: &Context<'_>,
-        client: &LockClient,
-        out: &mut Outbox<M, Notice>,
-    ) {
+    fn run_issuer<M: From<TokenMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) {
         let Some(issuer) = &mut self.issuer else { return };
         if let Some((IssuedToken { lock, epoch, direct, .. }, acked)) = issuer.next_recall(cx) {
             let via = if direct { NodeSet::EMPTY } else { cx.up };
             out.send(cx.up.without(acked), TokenMessage::Recall { lock, epoch, via }.into());
-            let (me, holds) = (cx.roster.set_of(cx.me), client.holds(lock, cx.now).is_some());
+            let (me, holds) = (cx.roster.set_of(cx.me), self.client.holds(lock, cx.now).is_some());
             if let Some(local) = self.get(lock) {
                 local.raise_epoch(epoch, cx.now);
                 (local.issuer, local.ack_to) = (me, me);
@@ -336,16 +331,11 @@ impl TokenManager {
     }
 
     /// Refuses a request that only tries and was not granted within a heartbeat. Returns whether it did.
-    pub(super) fn expire_try<M>(
-        &mut self,
-        cx: &Context<'_>,
-        lock: LockId,
-        client: &mut LockClient,
-        out: &mut Outbox<M, Notice>,
-    ) -> bool {
+    pub(super) fn expire_try<M>(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out<M>) -> bool {
         let leaderless = self.leader.is_none();
+        let trying = self.client.get(lock).copied().filter(LockRequest::is_trying);
         let Some(local) = self.get(lock) else { return false };
-        let Some(&request) = client.get(lock).filter(|request| request.is_trying()) else {
+        let Some(request) = trying else {
             local.try_until = None;
             return false;
         };
@@ -353,7 +343,7 @@ impl TokenManager {
         let over = leaderless || until <= cx.now;
         if over {
             local.try_until = None;
-            client.refuse(lock, request.number, Refusal::Busy, out);
+            self.client.refuse(lock, request.number, Refusal::Busy, out);
         }
         over
     }
@@ -365,9 +355,10 @@ impl TokenManager {
         }
     }
 
-    /// Returns when [`TokenManager::run_due`] has work.
+    /// Returns when [`TokenManager::run_due`] has work, or a hold ends.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let issuer = self.issuer.as_ref().and_then(TokenIssuer::deadline);
-        self.tokens.iter().fold(issuer, |soonest, local| earliest(soonest, earliest(local.due_at, local.try_until)))
+        let soonest = earliest(self.client.deadline(), issuer);
+        self.tokens.iter().fold(soonest, |soonest, local| earliest(soonest, earliest(local.due_at, local.try_until)))
     }
 }

@@ -29,7 +29,7 @@
 
 use super::client::{LockRequest, Phase};
 use super::token::{Need, Token, TokenLock, TokenManager, TokenMessage, impl_mutex};
-use super::{LockClient, LockId, Notice, Refusal};
+use super::{LockId, Notice, Refusal};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::Instant;
@@ -53,7 +53,6 @@ impl_message! {
 /// The token ring, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TokenRing {
-    client: LockClient,
     manager: TokenManager,
 }
 
@@ -61,18 +60,10 @@ type Out = Outbox<Message, Notice>;
 
 impl TokenRing {
     fn on_token(&mut self, cx: &Context<'_>, lock: LockId, token: Token, out: &mut Out) {
-        if self.manager.get_or_insert(cx, lock, &self.client).is_none() {
+        if self.manager.get_or_insert(cx, lock).is_none() {
             out.send(successor(cx), Message::Token { lock, token: token.next() }); // no room to keep it
         } else {
-            self.manager.accept(cx, lock, token, &self.client, out);
-        }
-    }
-
-    /// Enters with the lease the issuer gave to itself.
-    fn enter_as_issuer(&mut self, cx: &Context<'_>, lock: LockId, request: &LockRequest, out: &mut Out) {
-        if let Some(local) = self.manager.get(lock).filter(|local| local.may_enter(cx, request)) {
-            let granted = local.enter(cx, request);
-            self.client.grant(cx, granted, out);
+            self.manager.accept(cx, lock, token, out);
         }
     }
 
@@ -97,14 +88,14 @@ impl TokenRing {
 impl TokenLock for TokenRing {
     type Message = Message;
 
-    fn parts(&mut self) -> (&mut TokenManager, &mut LockClient) {
-        (&mut self.manager, &mut self.client)
+    fn manager(&mut self) -> &mut TokenManager {
+        &mut self.manager
     }
 
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
             Message::Token { lock, token } => self.on_token(cx, lock, token, out),
-            Message::Issuer(message) => self.manager.on_message(cx, from, message, &mut self.client, out),
+            Message::Issuer(message) => self.manager.on_message(cx, from, message, out),
         }
     }
 
@@ -113,30 +104,21 @@ impl TokenLock for TokenRing {
     }
 
     fn admit(&mut self, cx: &Context<'_>, lock: LockId) -> bool {
-        self.manager.get_or_insert(cx, lock, &self.client).is_some()
+        self.manager.get_or_insert(cx, lock).is_some()
     }
 
     fn repeat_request(&mut self, _: &Context<'_>, _: LockId, _: &mut Out) {} // the update does
 
     fn update(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out) {
-        let is_issuer = self.manager.is_issuer();
+        let request = self.manager.client.get(lock).copied();
         let Some(local) = self.manager.get(lock) else { return };
         let here = local.is_here();
-        match self.client.get(lock).copied() {
+        match request {
             Some(request @ LockRequest { phase: Phase::Waiting { .. }, .. }) => {
-                if local.may_enter(cx, &request) {
-                    let granted = local.enter(cx, &request);
-                    self.client.grant(cx, granted, out);
-                } else if here && !local.is_pending() {
-                    self.manager.request(cx, &self.client, lock, Need::Enter, out);
-                    if is_issuer {
-                        self.enter_as_issuer(cx, lock, &request, out);
-                    }
-                } else if !here
-                    && local.announce(cx, request.number)
-                    && !self.manager.request(cx, &self.client, lock, Need::Acquire, out)
-                {
-                    self.client.refuse(lock, request.number, Refusal::Full, out);
+                if here {
+                    self.manager.enter(cx, &request, out);
+                } else if local.announce(cx, request.number) && !self.manager.request(cx, lock, Need::Acquire, out) {
+                    self.manager.client.refuse(lock, request.number, Refusal::Full, out);
                 }
             }
             None if here => self.pass(cx, lock, out),

@@ -1,7 +1,7 @@
 //! Flooding of messages about the leader: sent, overheard, sent again.
 
-use super::{Belief, Leader, LeaderMessage, Leadership, Notice};
-use crate::algorithm::{Context, Outbox};
+use super::{Belief, Leader, LeaderMessage, Leadership, Out};
+use crate::algorithm::Context;
 use crate::base::ids::NodeSet;
 use crate::base::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ impl Leadership {
         cx: &Context<'_>,
         informed: NodeSet,
         left: u8,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) {
         if let Some(message) = self.message(cx) {
             out.send(cx.peers, message.into());

@@ -1,11 +1,11 @@
 //! Messages about tokens, received as issuer and as member.
 
 use super::super::client::Phase;
-use super::super::{LockClient, LockId, Notice, Refusal};
+use super::super::{LockId, Refusal};
 use super::issuer::{IssueState, IssuerReply};
 use super::state::TokenState;
-use super::{Epoch, LocalToken, Need, Token, TokenManager, TokenMessage};
-use crate::algorithm::{Context, Outbox};
+use super::{Epoch, LocalToken, Need, Out, Token, TokenManager, TokenMessage};
+use crate::algorithm::Context;
 use crate::base::config::{lease_at_grantor, lease_at_holder};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
@@ -16,31 +16,30 @@ impl TokenManager {
         cx: &Context<'_>,
         from: NodeId,
         message: TokenMessage,
-        client: &mut LockClient,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) {
         let sender = cx.roster.set_of(from);
         match message {
             TokenMessage::Request { lock, number, need, epoch } => {
                 if self.is_issuer() {
-                    self.on_request(cx, sender, (lock, number), (need, epoch), client, out);
+                    self.on_request(cx, sender, (lock, number), (need, epoch), out);
                 } // otherwise the sender does not know the leader yet, and will repeat its request
             }
             TokenMessage::Lease { lock, number, epoch, ahead } => {
-                self.on_lease(cx, (lock, number), epoch, ahead, client, out);
+                self.on_lease(cx, (lock, number), epoch, ahead, out);
             }
             TokenMessage::Refuse { lock, number } => {
                 let pending = self.get(lock).and_then(|local| local.pending);
-                let request = client.get(lock).map(|request| request.number);
+                let request = self.client.get(lock).map(|request| request.number);
                 if let (Some(pending), Some(request)) = (pending, request)
                     && pending.number == number
                 {
-                    client.refuse(lock, request, Refusal::Full, out);
+                    self.client.refuse(lock, request, Refusal::Full, out);
                 }
             }
             TokenMessage::Recall { lock, epoch, via } => {
-                let holds = client.holds(lock, cx.now).is_some();
-                let Some(local) = self.get_or_insert(cx, lock, client) else { return }; // the leases have to end
+                let holds = self.client.holds(lock, cx.now).is_some();
+                let Some(local) = self.get_or_insert(cx, lock) else { return }; // the leases have to end
                 if epoch < local.token.epoch {
                     return; // of an earlier leader
                 }
@@ -58,10 +57,9 @@ impl TokenManager {
         sender: NodeSet,
         (lock, number): (LockId, LamportTime),
         request: (Need, Epoch),
-        client: &LockClient,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) {
-        let room = self.get_or_insert(cx, lock, client).is_some();
+        let room = self.get_or_insert(cx, lock).is_some();
         match room.then(|| self.reply(cx, sender, lock, request)).flatten() {
             None => out.send(sender, TokenMessage::Refuse { lock, number }.into()),
             Some(IssuerReply::Lease(epoch)) => {
@@ -90,8 +88,7 @@ impl TokenManager {
         (lock, number): (LockId, LamportTime),
         epoch: Epoch,
         ahead: u8,
-        client: &mut LockClient,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) {
         let Some(local) = self.get(lock) else { return };
         let Some(pending) = local.pending.filter(|pending| pending.number == number) else { return };
@@ -99,9 +96,11 @@ impl TokenManager {
         local.raise_epoch(epoch, cx.now);
         let until = pending.sent_at.after(lease_at_holder(cx.timing.lock_lease));
         local.lease = Some((epoch, until));
+        let here = local.is_here();
+        let client = &mut self.client;
         let Some(&request) = client.get(lock) else { return };
         match request.phase {
-            Phase::Waiting { trying: true, .. } if ahead > 0 && !local.is_here() => {
+            Phase::Waiting { trying: true, .. } if ahead > 0 && !here => {
                 client.refuse(lock, request.number, Refusal::Busy, out);
             }
             Phase::Waiting { .. } if ahead > 0 => client.notify_waiting(lock, request.number, ahead, out),
@@ -119,7 +118,7 @@ impl TokenManager {
         cx: &Context<'_>,
         lock: LockId,
         holds: bool,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) {
         let me = cx.roster.set_of(cx.me);
         let Some(local) = self.get(lock).filter(|local| !holds && !local.ack_to.is_empty()) else { return };
@@ -161,10 +160,9 @@ impl TokenManager {
         cx: &Context<'_>,
         lock: LockId,
         token: Token,
-        client: &LockClient,
-        out: &mut Outbox<M, Notice>,
+        out: &mut Out<M>,
     ) -> bool {
-        let holds = client.holds(lock, cx.now).is_some();
+        let holds = self.client.holds(lock, cx.now).is_some();
         let leader = self.leader(cx);
         let Some(local) = self.get(lock) else { return false };
         if token.epoch < local.token.epoch {

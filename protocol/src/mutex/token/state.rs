@@ -120,11 +120,11 @@ impl LocalToken {
     }
 
     /// Returns whether the token is here with a lease long enough for `request`.
-    pub(in super::super) fn may_enter(&self, cx: &Context<'_>, request: &LockRequest) -> bool {
+    pub(super) fn may_enter(&self, cx: &Context<'_>, request: &LockRequest) -> bool {
         self.is_here() && self.lease_left(cx.now) >= request.lease.mul_ratio(1, 2)
     }
 
-    pub(in super::super) fn enter(&mut self, cx: &Context<'_>, request: &LockRequest) -> Granted {
+    pub(super) fn enter(&mut self, cx: &Context<'_>, request: &LockRequest) -> Granted {
         self.token = self.token.next();
         self.due_at = Some(cx.now.after(cx.timing.lock_lease.mul_ratio(1, 3)));
         let until = cx.now.after(request.lease.min(self.lease_left(cx.now)));
@@ -142,7 +142,7 @@ impl LocalToken {
     }
 
     /// Returns whether a request to the issuer is without a reply.
-    pub(in super::super) const fn is_pending(&self) -> bool {
+    pub(super) const fn is_pending(&self) -> bool {
         self.pending.is_some()
     }
 

@@ -1,7 +1,7 @@
 //! The step that all locks with a token share.
 
 use super::super::client::LockRequest;
-use super::super::{Command, LockClient, LockId, Notice, Refusal};
+use super::super::{Command, LockId, Notice, Refusal};
 use super::{TokenManager, TokenMessage};
 use crate::algorithm::{Context, Fact, Input, Outbox};
 use crate::base::ids::NodeId;
@@ -10,7 +10,7 @@ use crate::base::ids::NodeId;
 pub(in super::super) trait TokenLock {
     type Message: From<TokenMessage>;
 
-    fn parts(&mut self) -> (&mut TokenManager, &mut LockClient);
+    fn manager(&mut self) -> &mut TokenManager;
 
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Self::Message, out: &mut Out<Self>);
 
@@ -34,30 +34,28 @@ pub(in super::super) fn step<L: TokenLock>(
     input: Input<L::Message, Command>,
     out: &mut Out<L>,
 ) {
-    let (manager, client) = this.parts();
+    let manager = this.manager();
     // One a step, as its acknowledgement needs room. The next is due at once.
-    if let Some(ended) = client.expire(cx.now, out) {
+    if let Some(ended) = manager.client.expire(cx.now, out) {
         manager.ack_recall(cx, ended.lock, false, out);
     }
     match input {
         Input::Message { from, message, .. } => this.on_message(cx, from, message, out),
         Input::Command(command) => {
-            let request = manager.command(cx, command, client, out);
+            let request = manager.command(cx, command, out);
             if let Some(LockRequest { lock, number, .. }) = request.filter(|request| !this.admit(cx, request.lock)) {
-                this.parts().1.refuse(lock, number, Refusal::Full, out);
+                this.manager().client.refuse(lock, number, Refusal::Full, out);
             }
         }
         Input::Fact(fact) => this.on_fact(cx, fact, out),
         Input::Timeout => {} // due work is done below
     }
-    let (manager, client) = this.parts();
-    if let Some(lock) = manager.run_due(cx, client, out) {
+    if let Some(lock) = this.manager().run_due(cx, out) {
         this.repeat_request(cx, lock, out);
     }
-    for &lock in &this.parts().0.locks() {
+    for &lock in &this.manager().locks() {
         this.update(cx, lock, out);
-        let (manager, client) = this.parts();
-        if manager.expire_try(cx, lock, client, out) {
+        if this.manager().expire_try(cx, lock, out) {
             this.update(cx, lock, out); // it does not want the token any more
         }
     }
@@ -85,13 +83,13 @@ macro_rules! impl_mutex {
             }
 
             fn deadline(&self) -> Option<Instant> {
-                $crate::base::time::earliest(self.client.deadline(), self.manager.deadline())
+                self.manager.deadline()
             }
         }
 
         impl $crate::mutex::Mutex for $lock {
             fn holds(&self, lock: LockId, now: Instant) -> Option<$crate::mutex::Fence> {
-                self.client.holds(lock, now)
+                self.manager.client.holds(lock, now)
             }
 
             $($($more)+)?
