@@ -58,12 +58,8 @@ pub(crate) fn storm<E: Election + 'static>(seed: u64, make: impl Fn() -> E + 'st
     }
     net.run(NOISE).set_filter(|_, _| true).run(CALM);
     let best = net.up().last().map(|&index| config(index).me);
-    let leaders = net.leaders();
-    assert_eq!(
-        net.leader(),
-        best,
-        "seed {seed}: {count} nodes, {percent} % lost, in a line {in_line}, {faults:?}: {leaders:?}"
-    );
+    let run = format!("seed {seed}: {count} nodes, {percent} % lost, in a line {in_line}, {faults:?}");
+    assert_eq!(net.leader(), best, "{run}: {:?}", net.leaders());
 }
 
 /// Every election that works in a group, by name.

@@ -8,12 +8,12 @@ use protocol::mutex::permission::PermissionMessage;
 use protocol::mutex::{Lamport, Notice};
 
 /// The queue as a member knows it.
-fn queue(lab: &mut Lab<Lamport>, id: u32) -> Vec<(u64, u32)> {
-    lab.look(id, |lock, cx| lock.queue(cx, DOOR).map(|(time, NodeId(id))| (time.0, id)).collect())
+fn queue(lab: &mut Lab<Lamport>, id: usize) -> Vec<(u64, usize)> {
+    lab.look(id, |lock, cx| lock.queue(cx, DOOR).map(|(time, NodeId(id))| (time.0, id as usize)).collect())
 }
 
 /// The textbook's sample: Lamport times and ids of the requests.
-const SAMPLE: [(u64, u32); 5] = [(1021, 4), (1022, 8), (3944, 1), (8201, 6), (9638, 12)];
+const SAMPLE: [(u64, usize); 5] = [(1021, 4), (1022, 8), (3944, 1), (8201, 6), (9638, 12)];
 
 #[test]
 fn ml3_the_sample_queue_is_the_same_everywhere_once_all_requests_have_arrived() {

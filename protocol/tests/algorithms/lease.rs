@@ -14,13 +14,8 @@ fn group<E: Election + Default + 'static>(count: usize, linked: fn(usize, usize)
 
 /// The nodes that may act at this moment.
 fn acting<E: Election>(net: &Net<E, NoMutex>) -> Vec<u32> {
-    net.nodes
-        .iter()
-        .flatten()
-        .zip(1..)
-        .filter(|(node, _)| node.acting_term(net.now).is_some())
-        .map(|(_, id)| id)
-        .collect()
+    let nodes = net.nodes.iter().flatten().zip(1..);
+    nodes.filter(|(node, _)| node.acting_term(net.now).is_some()).map(|(_, id)| id).collect()
 }
 
 /// The notices of one node since number `from`.
@@ -65,11 +60,8 @@ fn f1_in_available_mode_each_partition_has_a_leader_that_knows_it_has_no_quorum(
     let seen = net.notices.len();
     net.relink(complete).run_secs(20);
     assert_eq!(acting(&net), [5]);
-    assert!(
-        matches!(notices(&net, 4, seen)[..], [Notice::Gained { .. }, ..]),
-        "whole again: {:?}",
-        notices(&net, 4, seen)
-    );
+    let new = notices(&net, 4, seen);
+    assert!(matches!(new[..], [Notice::Gained { .. }, ..]), "whole again: {new:?}");
 }
 
 #[test]

@@ -202,13 +202,8 @@ impl<M: TestMutex> Storm<M> {
                         let holds = |role: &[Role; LOCKS.len()]| matches!(role[which], Role::Holding { until, .. } if until > at);
                         let other = self.roles.iter().position(holds);
                         assert_eq!(other, None, "another holds {lock:?} that {node} is granted\n{}", self.describe());
-                        assert!(
-                            fence > self.highest[which],
-                            "{fence:?} after {:?}\n{}",
-                            self.highest[which],
-                            self.describe()
-                        );
-                        self.highest[which] = fence;
+                        let before = std::mem::replace(&mut self.highest[which], fence);
+                        assert!(fence > before, "{fence:?} after {before:?}\n{}", self.describe());
                         self.grants += 1;
                     }
                     Role::Idle => panic!("{node} is granted {lock:?} unasked\n{}", self.describe()),

@@ -41,9 +41,9 @@ fn m1_every_member_that_asks_is_granted_the_lock_once() {
             }
             locks.run_secs(5);
             for index in 0..count {
-                let granted =
-                    locks.notices(index).iter().filter(|notice| matches!(notice, Notice::Acquired { .. })).count();
-                assert_eq!(granted, 1, "node {index}: {:?}", locks.notices(index));
+                let notices = locks.notices(index);
+                let granted = notices.iter().filter(|notice| matches!(notice, Notice::Acquired { .. })).count();
+                assert_eq!(granted, 1, "node {index}: {notices:?}");
             }
         });
     }
@@ -117,11 +117,8 @@ fn a_waiting_node_is_notified_that_it_waits() {
         for _ in 0..4 {
             locks.renew(0).run(LEASE.mul_ratio(1, 2)); // soon enough to tell a long wait from a failure
         }
-        assert!(
-            locks.notices(1).iter().any(|notice| matches!(notice, Notice::Waiting { .. })),
-            "{:?}",
-            locks.notices(1)
-        );
+        let notices = locks.notices(1);
+        assert!(notices.iter().any(|notice| matches!(notice, Notice::Waiting { .. })), "{notices:?}");
     });
 }
 
@@ -150,10 +147,9 @@ fn a_holder_that_does_not_renew_is_warned_and_loses_the_lock_to_the_next() {
         assert!(locks.fence() > fence);
         let mut notices = locks.notices(0);
         notices.retain(|notice| !matches!(notice, Notice::Waiting { .. }));
-        assert!(
-            matches!(notices[..], [Notice::Acquired { .. }, Notice::Expiring { .. }, Notice::Lost { .. }]),
-            "{notices:?}"
-        );
+        let [Notice::Acquired { .. }, Notice::Expiring { .. }, Notice::Lost { .. }] = notices[..] else {
+            panic!("{notices:?}")
+        };
         locks.release(0);
         assert_eq!(locks.refusals(0), [Refusal::NotHeld]);
         assert_eq!(locks.holder(), Some(1));
@@ -209,12 +205,8 @@ fn fences_grow_when_the_leader_restarts_and_when_all_do() {
         }
         let second = locks.fence();
         assert!(second > first);
-        for index in 0..3 {
-            locks.crash(index);
-        }
-        for index in 0..3 {
-            locks.boot(index);
-        }
+        (0..3).for_each(|index| _ = locks.crash(index));
+        (0..3).for_each(|index| _ = locks.boot(index));
         locks.run_secs(15).enter(0);
         assert!(locks.fence() > second);
     });

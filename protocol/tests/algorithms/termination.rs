@@ -64,10 +64,8 @@ fn finish<D: Detection + Default + 'static>(count: usize, medium: (Medium, u64))
     let (mut net, log) = job::<D>(count, medium);
     net.ask(0, START).ask(0, Command::DetectTermination);
     let most = Duration::from_secs(60);
-    assert!(
-        net.run_until(most, |net| over(net, &log) || !announced(net).is_empty()),
-        "seed {seed}: it never terminates"
-    );
+    let ended = net.run_until(most, |net| over(net, &log) || !announced(net).is_empty());
+    assert!(ended, "seed {seed}: it never terminates");
     assert!(over(&net, &log), "seed {seed}: announced early");
     let end = net.now;
     assert!(net.run_until(most, |net| announced(net).len() == count), "seed {seed}: {:?}", announced(&net));
@@ -161,11 +159,8 @@ fn a_worker_that_crashes_keeps_both_from_announcing_and_dijkstra_scholten_aborts
     net.ask(0, START).ask(0, Command::DetectTermination).run(Duration::from_millis(300)).crash(2).run_secs(30);
     assert_eq!(announced(&net), [], "no node knows whether it works");
     net.boot(2);
-    assert!(
-        net.run_until(Duration::from_secs(20), |net| announced(net).len() == 4),
-        "back, and passive: {:?}",
-        announced(&net)
-    );
+    let all = net.run_until(Duration::from_secs(20), |net| announced(net).len() == 4);
+    assert!(all, "back, and passive: {:?}", announced(&net));
 }
 
 #[test]

@@ -45,12 +45,9 @@ fn mt3_nodes_that_enter_in_one_round_share_its_hops() {
         locks.release(index);
     }
     locks.run_ms(MOMENT);
-    println!("five entries: {} messages", locks.messages());
-    assert!(
-        locks.messages() <= 5 * 2 + 2 * 6,
-        "a request and a lease each, and at most two rounds: {}",
-        locks.messages()
-    );
+    let messages = locks.messages();
+    println!("five entries: {messages} messages");
+    assert!(messages <= 5 * 2 + 2 * 6, "a request and a lease each, and at most two rounds: {messages}");
 }
 
 #[test]

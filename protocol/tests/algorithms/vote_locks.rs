@@ -103,6 +103,15 @@ fn a_held_lock_is_renewed_again_and_again_while_others_wait<M: TestMutex>(group:
     locks.serve([1, 2, 3, 8], 5, Duration::from_secs(10));
 }
 
+#[test]
+fn mk5_md1_on_whole_nodes_too_it_takes_three_messages_for_every_other_voter() {
+    fn messages<M: TestMutex>(mut locks: LockNet<M>) -> usize {
+        locks.enter(0).release(0).run_secs(1);
+        locks.messages()
+    }
+    assert_eq!((messages(maekawas(9)), messages(votings(5))), (3 * (5 - 1), 3 * 4));
+}
+
 /// Every node wants the lock three times, all at once; messages arrive in any order and take no time. Each enters so often,
 /// no two at a time, each under a higher fence than the one before, within `most`. Returns the nodes in the order of entry.
 pub(crate) fn contend<M: Mutex>(lab: &mut Lab<M>, most: Duration) -> Vec<usize> {
@@ -117,13 +126,13 @@ pub(crate) fn contend<M: Mutex>(lab: &mut Lab<M>, most: Duration) -> Vec<usize> 
         match lab.draw(4) {
             0 if !asked[index] && left[index] > 0 => {
                 asked[index] = true;
-                lab.command_at(index, Command::Acquire { lock, lease: Timing::RADIO.lock_lease });
+                lab.command(index, Command::Acquire { lock, lease: Timing::RADIO.lock_lease });
             }
             1 if inside.is_some() => {
                 let holder: usize = inside.take().unwrap();
                 asked[holder] = false;
                 left[holder] -= 1;
-                lab.command_at(holder, Command::Release { lock });
+                lab.command(holder, Command::Release { lock });
             }
             _ if lab.deliver() => {}
             _ if inside.is_some() || (0..count).any(|index| !asked[index] && left[index] > 0) => {}
@@ -159,11 +168,11 @@ fn storm<M: Mutex + Clone>(make: &M, count: usize, seed: u64) {
     faults(&mut lab, &locks, &mut checker);
     let mut waiting: Vec<(usize, LockId)> = (0..count).flat_map(|index| locks.map(|lock| (index, lock))).collect();
     for &(index, lock) in &waiting {
-        lab.command_at(index, Command::Cancel { lock }).command_at(index, Command::Release { lock });
+        lab.command(index, Command::Cancel { lock }).command(index, Command::Release { lock });
     }
     let mut handled = lab.notices.len();
     for &(index, lock) in &waiting {
-        lab.command_at(index, Command::Acquire { lock, lease: Duration::from_secs(2) });
+        lab.command(index, Command::Acquire { lock, lease: Duration::from_secs(2) });
     }
     for _ in 0..3 * count {
         lab.deliver();
@@ -185,7 +194,7 @@ fn storm<M: Mutex + Clone>(make: &M, count: usize, seed: u64) {
             match notice {
                 Notice::Acquired { lock, .. } => {
                     waiting.retain(|&waiting| waiting != (index, lock));
-                    lab.command_at(index, Command::Release { lock });
+                    lab.command(index, Command::Release { lock });
                 }
                 Notice::Refused { .. } | Notice::Lost { .. } => panic!("seed {seed}: node {index}: {notice:?}"),
                 Notice::Waiting { .. } | Notice::Expiring { .. } | Notice::Released { .. } => {}
@@ -202,11 +211,11 @@ fn faults<M: Mutex>(lab: &mut Lab<M>, locks: &[LockId], checker: &mut Checker) {
         let lock = locks[lab.draw(locks.len())];
         let lease = Duration::from_millis(u32::try_from(200 + lab.draw(4_800)).unwrap());
         match lab.draw(14) {
-            0 | 1 => _ = lab.command_at(index, Command::Acquire { lock, lease }),
-            2 => _ = lab.command_at(index, Command::Try { lock, lease }),
-            3 => _ = lab.command_at(index, Command::Renew { lock, lease }),
-            4 => _ = lab.command_at(index, Command::Release { lock }),
-            5 if lab.draw(4) == 0 => _ = lab.command_at(index, Command::Cancel { lock }),
+            0 | 1 => _ = lab.command(index, Command::Acquire { lock, lease }),
+            2 => _ = lab.command(index, Command::Try { lock, lease }),
+            3 => _ = lab.command(index, Command::Renew { lock, lease }),
+            4 => _ = lab.command(index, Command::Release { lock }),
+            5 if lab.draw(4) == 0 => _ = lab.command(index, Command::Cancel { lock }),
             6 if index != other && lab.draw(3) == 0 => lab.suspect(index, other),
             7 if lab.nodes[index].suspects.meets(NodeSet::slot(other)) => lab.trust(index, other),
             // Time passes, and nodes meet their deadlines or are late.

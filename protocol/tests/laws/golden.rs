@@ -41,8 +41,11 @@ fn longest_candidate() -> Candidate {
     Candidate { capacity: Capacity::MAX.as_incumbent(), id: NodeId(u32::MAX) }
 }
 
+/// Messages, and the pieces each is encoded as.
+pub(crate) type Cases<'a, M> = [(M, &'a [&'a [u8]])];
+
 /// Each message is of the kind of this number, is encoded as these pieces, one after the other, and decodes to itself.
-pub(crate) fn pin<M: Payload + PartialEq + Debug>(number: u8, cases: &[(M, &[&[u8]])]) {
+pub(crate) fn pin<M: Payload + PartialEq + Debug>(number: u8, cases: &Cases<M>) {
     let kind = Kind::new(number);
     for (message, pieces) in cases {
         let mut buffer = [0; FRAME_MAX];
@@ -85,50 +88,44 @@ protocol::for_each_election! { pinned }
 fn wireless() {
     use wireless::Message as M;
     let (term, index, leader, parent) = (TERM, TERM, leader(), NodeId(1));
-    pin(
-        16,
-        &[
-            (M::Heartbeat { term, leader, count: 9, age: 3 }, &[&[0], T, L, &[9, 3]]),
-            (M::Election { index, parent }, &[&[1], T, &[1]]),
-            (M::Probe { index, parent }, &[&[2], T, &[1]]),
-            (M::Report { index, best: Some(leader), runner_up: None }, &[&[3], T, &[1], L, &[0]]),
-            (M::Elected { term, leader, runner_up: None, age: 3 }, &[&[4], T, L, &[0, 3]]),
-            (M::RaiseTerm { term }, &[&[5], T]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Heartbeat { term, leader, count: 9, age: 3 }, &[&[0], T, L, &[9, 3]]),
+        (M::Election { index, parent }, &[&[1], T, &[1]]),
+        (M::Probe { index, parent }, &[&[2], T, &[1]]),
+        (M::Report { index, best: Some(leader), runner_up: None }, &[&[3], T, &[1], L, &[0]]),
+        (M::Elected { term, leader, runner_up: None, age: 3 }, &[&[4], T, L, &[0, 3]]),
+        (M::RaiseTerm { term }, &[&[5], T]),
+    ];
+    pin(16, cases);
 }
 
 fn wireless_flat() {
     use wireless_flat::Message as M;
     let (term, leader) = (TERM, leader());
     let elected = LeaderMessage::Elected { term, leader, runner_up: None, age: 3 };
-    pin(
-        17,
-        &[
-            (M::Election { index: term }, &[&[0], T]),
-            (M::Answer { index: term, candidate: leader }, &[&[1], T, L]),
-            (M::Leadership(elected), &[&[2, 0], T, L, &[0, 3]]),
-            (M::Leadership(LeaderMessage::Heartbeat { term, leader, count: 9, age: 3 }), &[&[2, 1], T, L, &[9, 3]]),
-            (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[2, 2], T]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Election { index: term }, &[&[0], T]),
+        (M::Answer { index: term, candidate: leader }, &[&[1], T, L]),
+        (M::Leadership(elected), &[&[2, 0], T, L, &[0, 3]]),
+        (M::Leadership(LeaderMessage::Heartbeat { term, leader, count: 9, age: 3 }), &[&[2, 1], T, L, &[9, 3]]),
+        (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[2, 2], T]),
+    ];
+    pin(17, cases);
 }
 
 fn bully() {
     use bully::Message as M;
     let (term, leader) = (TERM, leader());
-    pin(
-        18,
-        &[
-            (M::Election { term, caller: Some(leader) }, &[&[0], T, &[1], L]),
-            (M::Ok { term }, &[&[1], T]),
-            (M::Coordinator { term, leader, runner_up: None }, &[&[2], T, L, &[0]]),
-            (M::Alert { term }, &[&[3], T]),
-            (M::Ask, &[&[4]]),
-            (M::Broadcast { term, caller: None }, &[&[5], T, &[0]]),
-            (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[6, 2], T]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Election { term, caller: Some(leader) }, &[&[0], T, &[1], L]),
+        (M::Ok { term }, &[&[1], T]),
+        (M::Coordinator { term, leader, runner_up: None }, &[&[2], T, L, &[0]]),
+        (M::Alert { term }, &[&[3], T]),
+        (M::Ask, &[&[4]]),
+        (M::Broadcast { term, caller: None }, &[&[5], T, &[0]]),
+        (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[6, 2], T]),
+    ];
+    pin(18, cases);
 }
 
 fn ring() {
@@ -136,43 +133,37 @@ fn ring() {
     let (term, leader) = (TERM, leader());
     let members = NodeSet::slot(0).with(NodeSet::slot(9));
     let list = List { term, members, best: Some(leader), runner_up: None };
-    pin(
-        19,
-        &[
-            (M::Election(list), &[&[0], T, &[0x81, 4, 1], L, &[0]]),
-            (M::Coordinator(Outcome { term, leader, runner_up: None, members }), &[&[1], T, L, &[0, 0x81, 4]]),
-            (M::Seek { term }, &[&[2], T]),
-            (M::Here { term }, &[&[3], T]),
-            (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[4, 2], T]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Election(list), &[&[0], T, &[0x81, 4, 1], L, &[0]]),
+        (M::Coordinator(Outcome { term, leader, runner_up: None, members }), &[&[1], T, L, &[0, 0x81, 4]]),
+        (M::Seek { term }, &[&[2], T]),
+        (M::Here { term }, &[&[3], T]),
+        (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[4, 2], T]),
+    ];
+    pin(19, cases);
 }
 
 fn chang_roberts() {
     use chang_roberts::Message as M;
     let (term, leader) = (TERM, leader());
-    pin(
-        20,
-        &[
-            (M::Election { round: 5, candidate: Some(leader) }, &[&[0, 5, 1], L]),
-            (M::Election { round: 5, candidate: None }, &[&[0, 5, 0]]),
-            (M::Elected { term, leader }, &[&[1], T, L]),
-            (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[2, 2], T]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Election { round: 5, candidate: Some(leader) }, &[&[0, 5, 1], L]),
+        (M::Election { round: 5, candidate: None }, &[&[0, 5, 0]]),
+        (M::Elected { term, leader }, &[&[1], T, L]),
+        (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[2, 2], T]),
+    ];
+    pin(20, cases);
 }
 
 fn lelann() {
     use lelann::{Message as M, Number};
     let number = |capacity| M::Number(Number { round: 5, owner: NodeId(301), capacity, hops: 3 });
-    pin(
-        21,
-        &[
-            (number(Some(Capacity::new(1_000))), &[&[0, 5, 0xAD, 2, 1, 0xE8, 7, 3]]),
-            (number(None), &[&[0, 5, 0xAD, 2, 0, 3]]),
-            (M::Leadership(LeaderMessage::RaiseTerm { term: TERM }), &[&[1, 2], T]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (number(Some(Capacity::new(1_000))), &[&[0, 5, 0xAD, 2, 1, 0xE8, 7, 3]]),
+        (number(None), &[&[0, 5, 0xAD, 2, 0, 3]]),
+        (M::Leadership(LeaderMessage::RaiseTerm { term: TERM }), &[&[1, 2], T]),
+    ];
+    pin(21, cases);
 }
 
 #[test]
@@ -195,14 +186,12 @@ fn every_message_that_goes_round_a_ring_fits_a_reliable_message() {
 fn every_message_of_the_lease_is_pinned() {
     use lease::Message as M;
     let (term, view) = (TERM, NodeSet::first(9));
-    pin(
-        28,
-        &[
-            (M::Ask { term, round: 7, view, view_number: 2 }, &[&[0], T, &[7, 0xFF, 3, 2]]),
-            (M::Grant { term, round: 7 }, &[&[1], T, &[7]]),
-            (M::Release { term }, &[&[2], T]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Ask { term, round: 7, view, view_number: 2 }, &[&[0], T, &[7, 0xFF, 3, 2]]),
+        (M::Grant { term, round: 7 }, &[&[1], T, &[7]]),
+        (M::Release { term }, &[&[2], T]),
+    ];
+    pin(28, cases);
 }
 
 #[test]
@@ -236,16 +225,14 @@ fn snapshot() {
     let bytes = ChannelMessage::from_slice(&[9, 8]).unwrap();
     let state = Fragment::State { last: true, bytes: bytes.clone() };
     let message = Fragment::Message { from: NodeId(300), bytes };
-    pin(
-        52,
-        &[
-            (M::Marker { id, members: NodeSet::first(9) }, &[&[0], X, &[2, 7, 0xFF, 3]]),
-            (M::Fragment { incarnation, number, fragment: state }, &[&[1, 2, 7, 0, 1, 2, 9, 8]]),
-            (M::Fragment { incarnation, number, fragment: message }, &[&[1, 2, 7, 1], X, &[2, 9, 8]]),
-            (M::Done { incarnation, number, fragments: 3 }, &[&[2, 2, 7, 3]]),
-            (M::Abort { id, reason: AbortReason::ViewChanged }, &[&[3], X, &[2, 7, 2]]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Marker { id, members: NodeSet::first(9) }, &[&[0], X, &[2, 7, 0xFF, 3]]),
+        (M::Fragment { incarnation, number, fragment: state }, &[&[1, 2, 7, 0, 1, 2, 9, 8]]),
+        (M::Fragment { incarnation, number, fragment: message }, &[&[1, 2, 7, 1], X, &[2, 9, 8]]),
+        (M::Done { incarnation, number, fragments: 3 }, &[&[2, 2, 7, 3]]),
+        (M::Abort { id, reason: AbortReason::ViewChanged }, &[&[3], X, &[2, 7, 2]]),
+    ];
+    pin(52, cases);
 }
 
 fn termination() {
@@ -253,25 +240,21 @@ fn termination() {
     use wave::Message as M;
     let id = wave::Id { initiator: NodeId(300), incarnation: 2, number: 7 };
     let sums = wave::Sums { covered: NodeSet::first(9), sent: 1, received: 128, job: 4 };
-    pin(
-        56,
-        &[
-            (M::Query { id, queried: NodeSet::first(2) }, &[&[0], X, &[2, 7, 3]]),
-            (M::Done { id, sums }, &[&[1], X, &[2, 7, 0xFF, 3, 1, 0x80, 1, 4]]),
-            (M::Continue { id }, &[&[2], X, &[2, 7]]),
-            (M::Terminate { id, job: 4, waves: 3 }, &[&[3], X, &[2, 7, 4, 3]]),
-            (M::Resync { incarnation: 2, sent: 300 }, &[&[4, 2], X]),
-        ],
-    );
-    pin(
-        57,
-        &[
-            (D::Signal { incarnation: 2, count: 300 }, &[&[0, 2], X]),
-            (D::Terminate { job: 4, incarnation: 2, number: 7 }, &[&[1, 4, 2, 7]]),
-            (D::Broken, &[&[2]]),
-            (D::Announce { incarnation: 2, lost: true }, &[&[3, 2, 1]]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Query { id, queried: NodeSet::first(2) }, &[&[0], X, &[2, 7, 3]]),
+        (M::Done { id, sums }, &[&[1], X, &[2, 7, 0xFF, 3, 1, 0x80, 1, 4]]),
+        (M::Continue { id }, &[&[2], X, &[2, 7]]),
+        (M::Terminate { id, job: 4, waves: 3 }, &[&[3], X, &[2, 7, 4, 3]]),
+        (M::Resync { incarnation: 2, sent: 300 }, &[&[4, 2], X]),
+    ];
+    pin(56, cases);
+    let cases: &Cases<D> = &[
+        (D::Signal { incarnation: 2, count: 300 }, &[&[0, 2], X]),
+        (D::Terminate { job: 4, incarnation: 2, number: 7 }, &[&[1, 4, 2, 7]]),
+        (D::Broken, &[&[2]]),
+        (D::Announce { incarnation: 2, lost: true }, &[&[3, 2, 1]]),
+    ];
+    pin(57, cases);
 }
 
 fn clock_sync() {
@@ -279,14 +262,12 @@ fn clock_sync() {
     let (term, round, held) = (TERM, 7, Duration::from_micros(300));
     let entries = Vec::from_slice(&[(3, -1), (4, 64)]).unwrap();
     let answer = M::Answer { term, round, reliable: false, reading: 128, held, is_set: true };
-    pin(
-        60,
-        &[
-            (M::Poll { term, round, reliable: false }, &[&[0], T, &[7, 0]]),
-            (answer, &[&[1], T, &[7, 0, 0x80, 1], X, &[1]]),
-            (M::Adjust { term, round, reliable: true, entries }, &[&[2], T, &[7, 1, 2, 3, 1, 4, 0x80, 1]]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Poll { term, round, reliable: false }, &[&[0], T, &[7, 0]]),
+        (answer, &[&[1], T, &[7, 0, 0x80, 1], X, &[1]]),
+        (M::Adjust { term, round, reliable: true, entries }, &[&[2], T, &[7, 1, 2, 3, 1, 4, 0x80, 1]]),
+    ];
+    pin(60, cases);
 }
 
 #[test]

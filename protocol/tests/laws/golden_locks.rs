@@ -1,6 +1,6 @@
 //! The wire format of the locks, byte by byte. A change here is a change of [`protocol::wire::VERSION`].
 
-use crate::golden::{T, TERM, TERM_MAX, X, check_lengths, length, pin, pinned};
+use crate::golden::{Cases, T, TERM, TERM_MAX, X, check_lengths, length, pin, pinned};
 use heapless::Vec;
 use protocol::base::lamport::LamportTime;
 use protocol::mutex::permission::{MEMBERS_MAX, PermissionMessage, PermissionRequest};
@@ -32,20 +32,18 @@ fn central() {
     let fence = Fence { term: TERM, count: LamportTime(8) };
     let mut held = [None; LOCKS_MAX];
     held[1] = Some(LOCK);
-    pin(
-        32,
-        &[
-            (M::Request { lock, request, lease: SPAN, trying: true }, &[&[0], A, X, X, &[1]]),
-            (M::Grant { lock, request, fence, waited: SPAN }, &[&[1], A, X, T, &[8], X]),
-            (M::Release { lock, request }, &[&[2], A, X]),
-            (M::Waiting { lock, request, ahead: 200 }, &[&[3], A, X, &[200]]),
-            (M::Cancel { lock, request }, &[&[4], A, X]),
-            (M::Renew { lock, request, number, lease: SPAN }, &[&[5], A, X, &[9], X]),
-            (M::Renewed { lock, number }, &[&[6], A, &[9]]),
-            (M::Refused { lock, request, reason: Refusal::Busy }, &[&[7], A, X, &[1]]),
-            (M::Follows { term: TERM, held, complete: true }, &[&[8], T, &[0, 1], A, &[0, 0, 1]]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Request { lock, request, lease: SPAN, trying: true }, &[&[0], A, X, X, &[1]]),
+        (M::Grant { lock, request, fence, waited: SPAN }, &[&[1], A, X, T, &[8], X]),
+        (M::Release { lock, request }, &[&[2], A, X]),
+        (M::Waiting { lock, request, ahead: 200 }, &[&[3], A, X, &[200]]),
+        (M::Cancel { lock, request }, &[&[4], A, X]),
+        (M::Renew { lock, request, number, lease: SPAN }, &[&[5], A, X, &[9], X]),
+        (M::Renewed { lock, number }, &[&[6], A, &[9]]),
+        (M::Refused { lock, request, reason: Refusal::Busy }, &[&[7], A, X, &[1]]),
+        (M::Follows { term: TERM, held, complete: true }, &[&[8], T, &[0, 1], A, &[0, 0, 1]]),
+    ];
+    pin(32, cases);
 }
 
 #[test]
@@ -65,16 +63,14 @@ fn pin_token_messages<M: From<TokenMessage> + Payload + PartialEq + Debug>(kind:
     for (need, at) in needs.into_iter().zip(0..) {
         pin::<M>(kind, &[(T::Request { lock, number, need, epoch }.into(), &[&[tag, 0], A, X, &[at], E])]);
     }
-    pin::<M>(
-        kind,
-        &[
-            (T::Lease { lock, number, epoch, ahead: 3 }.into(), &[&[tag, 1], A, X, E, &[3]]),
-            (T::Refuse { lock, number }.into(), &[&[tag, 2], A, X]),
-            (T::Recall { lock, epoch, via: NodeSet::slot(9) }.into(), &[&[tag, 3], A, E, &[0x80, 4]]),
-            (T::RecallAck { lock, epoch, had: Some(epoch) }.into(), &[&[tag, 4], A, E, &[1], E]),
-            (T::RecallAck { lock, epoch, had: None }.into(), &[&[tag, 4], A, E, &[0]]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (T::Lease { lock, number, epoch, ahead: 3 }.into(), &[&[tag, 1], A, X, E, &[3]]),
+        (T::Refuse { lock, number }.into(), &[&[tag, 2], A, X]),
+        (T::Recall { lock, epoch, via: NodeSet::slot(9) }.into(), &[&[tag, 3], A, E, &[0x80, 4]]),
+        (T::RecallAck { lock, epoch, had: Some(epoch) }.into(), &[&[tag, 4], A, E, &[1], E]),
+        (T::RecallAck { lock, epoch, had: None }.into(), &[&[tag, 4], A, E, &[0]]),
+    ];
+    pin(kind, cases);
 }
 
 fn token_ring() {
@@ -91,16 +87,14 @@ fn raymond() {
     let privilege = |return_request| {
         M::Privilege(Privilege { lock, token, number: 4, waited: SPAN, lease_left: SPAN, return_request })
     };
-    pin(
-        38,
-        &[
-            (M::Request { lock, number: 300, epoch }, &[&[0], A, X, E]),
-            (privilege(Some(6)), &[&[1], A, E, X, &[4], X, X, &[1, 6]]),
-            (privilege(None), &[&[1], A, E, X, &[4], X, X, &[0]]),
-            (M::Void { lock, epoch }, &[&[2], A, E]),
-            (M::Full { lock }, &[&[3], A]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Request { lock, number: 300, epoch }, &[&[0], A, X, E]),
+        (privilege(Some(6)), &[&[1], A, E, X, &[4], X, X, &[1, 6]]),
+        (privilege(None), &[&[1], A, E, X, &[4], X, X, &[0]]),
+        (M::Void { lock, epoch }, &[&[2], A, E]),
+        (M::Full { lock }, &[&[3], A]),
+    ];
+    pin(38, cases);
     pin_token_messages::<M>(38, 4);
 }
 
@@ -109,13 +103,11 @@ fn suzuki_kasami() {
     let (lock, token, id) = (LOCK, Token { epoch: EPOCH, sequence: 300 }, 300);
     let lease = PassedLease { waited: 300, left: 9 };
     let served = Vec::from_slice(&[1, 200]).unwrap();
-    pin(
-        39,
-        &[
-            (M::Request { lock, number: 200, id }, &[&[0], A, &[200], X]),
-            (M::Token { lock, token, id, lease, served }, &[&[1], A, E, X, X, X, &[9, 2, 1, 200]]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Request { lock, number: 200, id }, &[&[0], A, &[200], X]),
+        (M::Token { lock, token, id, lease, served }, &[&[1], A, E, X, X, X, &[9, 2, 1, 200]]),
+    ];
+    pin(39, cases);
     pin_token_messages::<M>(39, 2);
 }
 
@@ -125,85 +117,75 @@ fn pin_permission_messages<M: From<PermissionMessage> + Payload + PartialEq + De
     let (lock, round) = (LOCK, 200);
     let request = PermissionRequest { lock, request: TIME, round, lease: SPAN, view: NodeSet::first(9) };
     let asked: &[u8] = &[A, X, &[200], X, &[0xFF, 3]].concat();
-    pin::<M>(
-        kind,
-        &[
-            (P::Request(request).into(), &[&[0, 0], asked]),
-            (P::Try(request).into(), &[&[0, 1], asked]),
-            (P::Repeat(request).into(), &[&[0, 2], asked]),
-            (P::Outdated { lock, round }.into(), &[&[0, 3], A, &[200]]),
-            (P::Full { lock, round }.into(), &[&[0, 4], A, &[200]]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (P::Request(request).into(), &[&[0, 0], asked]),
+        (P::Try(request).into(), &[&[0, 1], asked]),
+        (P::Repeat(request).into(), &[&[0, 2], asked]),
+        (P::Outdated { lock, round }.into(), &[&[0, 3], A, &[200]]),
+        (P::Full { lock, round }.into(), &[&[0, 4], A, &[200]]),
+    ];
+    pin(kind, cases);
 }
 
 fn lamport() {
     use lamport::Message as M;
     let (lock, rounds) = (LOCK, Vec::from_slice(&[(0, 1), (15, 200)]).unwrap());
-    pin(
-        34,
-        &[
-            (M::RequestAck { lock, own: Some(TIME), rounds }, &[&[1], A, &[1], X, &[2, 0, 1, 15, 200]]),
-            (M::RequestAck { lock, own: None, rounds: Vec::new() }, &[&[1], A, &[0, 0]]),
-            (M::Release { locks: Vec::from_slice(&[lock]).unwrap() }, &[&[2, 1], A]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::RequestAck { lock, own: Some(TIME), rounds }, &[&[1], A, &[1], X, &[2, 0, 1, 15, 200]]),
+        (M::RequestAck { lock, own: None, rounds: Vec::new() }, &[&[1], A, &[0, 0]]),
+        (M::Release { locks: Vec::from_slice(&[lock]).unwrap() }, &[&[2, 1], A]),
+    ];
+    pin(34, cases);
     pin_permission_messages::<M>(34);
 }
 
 fn ricart_agrawala() {
     use ricart_agrawala::Message as M;
     let (lock, round, rounds) = (LOCK, 200, Vec::from_slice(&[(0, 1), (15, 200)]).unwrap());
-    pin(
-        35,
-        &[
-            (M::Reply { lock, rounds }, &[&[1], A, &[2, 0, 1, 15, 200]]),
-            (M::Deferred { lock, round }, &[&[2], A, &[200]]),
-            (M::Busy { lock, round }, &[&[3], A, &[200]]),
-            (M::Cancel { lock }, &[&[4], A]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Reply { lock, rounds }, &[&[1], A, &[2, 0, 1, 15, 200]]),
+        (M::Deferred { lock, round }, &[&[2], A, &[200]]),
+        (M::Busy { lock, round }, &[&[3], A, &[200]]),
+        (M::Cancel { lock }, &[&[4], A]),
+    ];
+    pin(35, cases);
     pin_permission_messages::<M>(35);
 }
 
 fn maekawa() {
     use maekawa::Message as M;
     let (lock, request, number, attempt) = (LOCK, TIME, LamportTime(9), 300);
-    pin(
-        36,
-        &[
-            (M::Request { lock, request, attempt, lease: SPAN }, &[&[0], A, X, X, X]),
-            (M::Grant { lock, request, attempt, number, waited: SPAN }, &[&[1], A, X, X, &[9], X]),
-            (M::Wait { lock, request, ahead: 3 }, &[&[2], A, X, &[3]]),
-            (M::Fail { lock, request, ahead: 3 }, &[&[3], A, X, &[3]]),
-            (M::Inquire { lock, request, attempt }, &[&[4], A, X, X]),
-            (M::Relinquish { lock, request, attempt }, &[&[5], A, X, X]),
-            (M::Release { lock, request }, &[&[6], A, X]),
-            (M::Confirm { lock, request, number }, &[&[7], A, X, &[9]]),
-            (M::Confirmed { lock, request, number }, &[&[8], A, X, &[9]]),
-            (M::Renew { lock, request, number, lease: SPAN }, &[&[9], A, X, &[9], X]),
-            (M::Renewed { lock, number }, &[&[10], A, &[9]]),
-            (M::Full { lock, request }, &[&[11], A, X]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Request { lock, request, attempt, lease: SPAN }, &[&[0], A, X, X, X]),
+        (M::Grant { lock, request, attempt, number, waited: SPAN }, &[&[1], A, X, X, &[9], X]),
+        (M::Wait { lock, request, ahead: 3 }, &[&[2], A, X, &[3]]),
+        (M::Fail { lock, request, ahead: 3 }, &[&[3], A, X, &[3]]),
+        (M::Inquire { lock, request, attempt }, &[&[4], A, X, X]),
+        (M::Relinquish { lock, request, attempt }, &[&[5], A, X, X]),
+        (M::Release { lock, request }, &[&[6], A, X]),
+        (M::Confirm { lock, request, number }, &[&[7], A, X, &[9]]),
+        (M::Confirmed { lock, request, number }, &[&[8], A, X, &[9]]),
+        (M::Renew { lock, request, number, lease: SPAN }, &[&[9], A, X, &[9], X]),
+        (M::Renewed { lock, number }, &[&[10], A, &[9]]),
+        (M::Full { lock, request }, &[&[11], A, X]),
+    ];
+    pin(36, cases);
 }
 
 fn voting() {
     use voting::Message as M;
     let (lock, request, number) = (LOCK, TIME, LamportTime(9));
-    pin(
-        37,
-        &[
-            (M::Request { lock, request, lease: SPAN }, &[&[0], A, X, X]),
-            (M::Vote { lock, request, number }, &[&[1], A, X, &[9]]),
-            (M::Refuse { lock, request }, &[&[2], A, X]),
-            (M::Release { lock, request, held: true }, &[&[3], A, X, &[1]]),
-            (M::Confirm { lock, request, number }, &[&[4], A, X, &[9]]),
-            (M::Confirmed { lock, request, number }, &[&[5], A, X, &[9]]),
-            (M::Renew { lock, request, number, lease: SPAN }, &[&[6], A, X, &[9], X]),
-            (M::Renewed { lock, number }, &[&[7], A, &[9]]),
-        ],
-    );
+    let cases: &Cases<M> = &[
+        (M::Request { lock, request, lease: SPAN }, &[&[0], A, X, X]),
+        (M::Vote { lock, request, number }, &[&[1], A, X, &[9]]),
+        (M::Refuse { lock, request }, &[&[2], A, X]),
+        (M::Release { lock, request, held: true }, &[&[3], A, X, &[1]]),
+        (M::Confirm { lock, request, number }, &[&[4], A, X, &[9]]),
+        (M::Confirmed { lock, request, number }, &[&[5], A, X, &[9]]),
+        (M::Renew { lock, request, number, lease: SPAN }, &[&[6], A, X, &[9], X]),
+        (M::Renewed { lock, number }, &[&[7], A, &[9]]),
+    ];
+    pin(37, cases);
 }
 
 #[test]

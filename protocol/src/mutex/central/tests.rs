@@ -34,7 +34,7 @@ impl Member {
         let mut member = Self::default();
         member.fact(10, Fact::Leader { leader: ME, term: term(3) });
         for from in [OTHER, THIRD] {
-            member.receive(10, from, Message::Follows { term: term(3), held: [None; LOCKS_MAX], complete: true });
+            member.receive(10, from, holds_nothing(3));
         }
         member
     }
@@ -77,6 +77,15 @@ impl Member {
 
 const fn request(lock: LockId, number: u64, trying: bool) -> Message {
     Message::Request { lock, request: LamportTime(number), lease: LEASE, trying }
+}
+
+const fn renewal(request: u64, number: u64) -> Message {
+    Message::Renew { lock: DOOR, request: LamportTime(request), number: LamportTime(number), lease: LEASE }
+}
+
+/// A report of a member that holds nothing.
+const fn holds_nothing(number: u32) -> Message {
+    Message::Follows { term: term(number), held: [None; LOCKS_MAX], complete: true }
 }
 
 fn grant(number: u64, waited: Duration) -> Message {
@@ -142,8 +151,7 @@ fn mc5_a_grant_of_the_leader_before_does_not_count_after_a_report_to_the_next() 
     let mut member = Member::following();
     member.command(10, C::Acquire { lock: DOOR, lease: LEASE });
     member.fact(11, Fact::Leader { leader: THIRD, term: term(4) });
-    let report = Message::Follows { term: term(4), held: [None; LOCKS_MAX], complete: true };
-    assert_eq!(member.sent, [(NodeSet::slot(2), report), (NodeSet::slot(2), request(DOOR, 11, false))]);
+    assert_eq!(member.sent, [(NodeSet::slot(2), holds_nothing(4)), (NodeSet::slot(2), request(DOOR, 11, false))]);
     member.receive(11, OTHER, grant(10, Duration::ZERO));
     assert_eq!((member.notices.len(), member.sent.len()), (0, 0));
 }
@@ -166,11 +174,11 @@ fn mc5_a_leader_takes_no_report_for_another_term() {
     let mut leader = Member::default();
     leader.fact(10, Fact::Leader { leader: ME, term: term(3) });
     for (from, number) in [(OTHER, 3), (THIRD, 2)] {
-        leader.receive(10, from, Message::Follows { term: term(number), held: [None; LOCKS_MAX], complete: true });
+        leader.receive(10, from, holds_nothing(number));
     }
     leader.receive(10, OTHER, request(DOOR, 7, false));
     assert_eq!(leader.names(), ["waiting"]);
-    leader.receive(11, THIRD, Message::Follows { term: term(3), held: [None; LOCKS_MAX], complete: true });
+    leader.receive(11, THIRD, holds_nothing(3));
     assert_eq!(leader.names(), ["grant"]);
 }
 
@@ -181,11 +189,7 @@ fn mc5_a_member_that_does_not_lead_grants_and_renews_nothing() {
     assert_eq!(leader.names(), ["grant"]);
     leader.receive(10, THIRD, request(DOOR, 7, false));
     leader.fact(11, Fact::NoLeader);
-    leader.receive(
-        11,
-        OTHER,
-        Message::Renew { lock: DOOR, request: LamportTime(7), number: LamportTime(8), lease: LEASE },
-    );
+    leader.receive(11, OTHER, renewal(7, 8));
     leader.receive(11, THIRD, request(LockId::from_name("gate"), 8, false));
     assert_eq!(leader.names(), [""; 0]);
     leader.receive(11, OTHER, Message::Release { lock: DOOR, request: LamportTime(7) });
@@ -193,11 +197,8 @@ fn mc5_a_member_that_does_not_lead_grants_and_renews_nothing() {
     assert_eq!(leader.names(), [""; 0]);
     leader.fact(20, Fact::Leader { leader: ME, term: term(3) });
     let [(to, Message::Grant { fence, .. })] = leader.sent[..] else { panic!("{:?}", leader.sent) };
-    assert_eq!(
-        (to, fence),
-        (NodeSet::slot(2), Fence { term: term(3), count: LamportTime(2) }),
-        "under the same term it continues"
-    );
+    let next = Fence { term: term(3), count: LamportTime(2) };
+    assert_eq!((to, fence), (NodeSet::slot(2), next), "under the same term it continues");
 }
 
 #[test]
@@ -226,8 +227,7 @@ fn mc5_a_leader_elected_again_under_another_term_has_to_take_over() {
 #[test]
 fn mc6_a_hold_unknown_to_the_leader_is_lost() {
     let mut leader = Member::leading();
-    let renewal = Message::Renew { lock: DOOR, request: LamportTime(10), number: LamportTime(11), lease: LEASE };
-    leader.receive(10, OTHER, renewal);
+    leader.receive(10, OTHER, renewal(10, 11));
     let refusal = Message::Refused { lock: DOOR, request: LamportTime(10), reason: Refusal::NotHeld };
     assert_eq!(leader.sent, [(NodeSet::slot(1), refusal)]);
 

@@ -16,11 +16,12 @@ const PAUSE: Duration = Timing::RADIO.retry;
 
 impl<M: Mutex> Lab<M> {
     /// Members of these ids, each message delivered by hand or in the order of sending.
-    pub fn by_hand(ids: &[u32]) -> Self
+    pub fn by_hand(ids: &[usize]) -> Self
     where
         M: Default,
     {
-        let mut lab = Self::new(ids, Order::Sent, 0, |_| M::default());
+        let ids: Vec<u32> = ids.iter().map(|&id| u32::try_from(id).unwrap()).collect();
+        let mut lab = Self::new(&ids, Order::Sent, 0, |_| M::default());
         (0..ids.len()).for_each(|index| _ = lab.put_at(index, Input::Timeout));
         lab
     }
@@ -34,11 +35,11 @@ impl<M: Mutex> Lab<M> {
         Self::new(&ids, order, seed, |_| lock.clone())
     }
 
-    fn index(&self, id: u32) -> usize {
-        self.nodes.iter().position(|machine| machine.id.0 == id).unwrap()
+    fn index(&self, id: usize) -> usize {
+        self.nodes.iter().position(|machine| machine.id.0 as usize == id).unwrap()
     }
 
-    pub fn set_of(&self, ids: &[u32]) -> NodeSet {
+    pub fn set_of(&self, ids: &[usize]) -> NodeSet {
         ids.iter().fold(NodeSet::EMPTY, |set, &id| set.with(NodeSet::slot(self.index(id))))
     }
 
@@ -63,52 +64,40 @@ impl<M: Mutex> Lab<M> {
         self.nodes[index].clock.observe(floor);
     }
 
-    pub fn command(&mut self, id: u32, command: Command) -> &mut Self {
-        self.command_at(self.index(id), command)
+    pub fn command(&mut self, id: usize, command: Command) -> &mut Self {
+        self.put_at(self.index(id), Input::Command(command))
     }
 
-    pub fn command_at(&mut self, index: usize, command: Command) -> &mut Self {
-        self.put_at(index, Input::Command(command))
-    }
-
-    pub fn acquire(&mut self, id: u32) -> &mut Self {
+    pub fn acquire(&mut self, id: usize) -> &mut Self {
         self.acquire_for(id, LEASE)
     }
 
-    pub fn acquire_at(&mut self, index: usize) -> &mut Self {
-        self.command_at(index, Command::Acquire { lock: DOOR, lease: LEASE })
-    }
-
-    pub fn release_at(&mut self, index: usize) -> &mut Self {
-        self.command_at(index, Command::Release { lock: DOOR })
-    }
-
-    pub fn acquire_for(&mut self, id: u32, lease: Duration) -> &mut Self {
+    pub fn acquire_for(&mut self, id: usize, lease: Duration) -> &mut Self {
         self.command(id, Command::Acquire { lock: DOOR, lease })
     }
 
-    pub fn release(&mut self, id: u32) -> &mut Self {
+    pub fn release(&mut self, id: usize) -> &mut Self {
         self.command(id, Command::Release { lock: DOOR })
     }
 
-    pub fn cancel(&mut self, id: u32) -> &mut Self {
+    pub fn cancel(&mut self, id: usize) -> &mut Self {
         self.command(id, Command::Cancel { lock: DOOR })
     }
 
     /// Hands a member a message of the sender's Lamport time.
-    pub fn hand(&mut self, from: u32, to: u32, message: M::Message) -> &mut Self {
+    pub fn hand(&mut self, from: usize, to: usize, message: M::Message) -> &mut Self {
         let time = self.nodes[self.index(from)].clock.now();
         self.hand_at(from, to, time, message)
     }
 
-    pub fn hand_at(&mut self, from: u32, to: u32, time: LamportTime, message: M::Message) -> &mut Self {
+    pub fn hand_at(&mut self, from: usize, to: usize, time: LamportTime, message: M::Message) -> &mut Self {
         let (from, to) = (self.nodes[self.index(from)].id, self.index(to));
         self.nodes[to].clock.observe(time);
         self.put_at(to, Input::Message { from, sent_at: time, message })
     }
 
     fn hand_envelope(&mut self, Envelope { from, to, time, message }: Envelope<M::Message>) {
-        let [from, to] = [from, to].map(|index| self.nodes[index].id.0);
+        let [from, to] = [from, to].map(|index| self.nodes[index].id.0 as usize);
         self.hand_at(from, to, time, message.expect("no node restarts by itself"));
     }
 
@@ -127,7 +116,7 @@ impl<M: Mutex> Lab<M> {
     }
 
     /// Delivers messages until the first of this name between these two is next, and takes that.
-    pub fn take(&mut self, name: &str, from: u32, to: u32) -> M::Message {
+    pub fn take(&mut self, name: &str, from: usize, to: usize) -> M::Message {
         let (from, to) = (self.index(from), self.index(to));
         loop {
             assert!(!self.in_flight.is_empty(), "it will be sent");
@@ -141,7 +130,7 @@ impl<M: Mutex> Lab<M> {
     }
 
     /// Reads a message of this member that is in flight.
-    pub fn read_in_flight<T>(&self, from: u32, read: impl Fn(&M::Message) -> Option<T>) -> T {
+    pub fn read_in_flight<T>(&self, from: usize, read: impl Fn(&M::Message) -> Option<T>) -> T {
         let from = self.index(from);
         let mine = self.in_flight.iter().filter(|envelope| envelope.from == from);
         mine.filter_map(|envelope| envelope.message.as_ref()).find_map(read).unwrap()
@@ -160,31 +149,31 @@ impl<M: Mutex> Lab<M> {
         self
     }
 
-    pub fn set_clock(&mut self, id: u32, time: u64) -> &mut Self {
+    pub fn set_clock(&mut self, id: usize, time: u64) -> &mut Self {
         let index = self.index(id);
         self.nodes[index].clock = LamportClock::after(LamportTime(time));
         self
     }
 
-    pub fn set_view(&mut self, id: u32, view: &[u32]) -> &mut Self {
+    pub fn set_view(&mut self, id: usize, view: &[usize]) -> &mut Self {
         let (index, view) = (self.index(id), self.set_of(view));
         self.nodes[index].view = view;
         self.put_at(index, Input::Fact(Fact::View))
     }
 
-    pub fn fact(&mut self, id: u32, fact: impl Fn(NodeSet) -> Fact, about: &[u32]) -> &mut Self {
+    pub fn fact(&mut self, id: usize, fact: impl Fn(NodeSet) -> Fact, about: &[usize]) -> &mut Self {
         let set = self.set_of(about);
         self.put_at(self.index(id), Input::Fact(fact(set)))
     }
 
     /// Looks at a member with its context.
-    pub fn look<T>(&mut self, id: u32, look: impl FnOnce(&mut M, &Context<'_>) -> T) -> T {
+    pub fn look<T>(&mut self, id: usize, look: impl FnOnce(&mut M, &Context<'_>) -> T) -> T {
         self.act(self.index(id), |lock, cx, _| look(lock, cx))
     }
 
     /// A member restarts with the Lamport times it had reserved; messages to and from it are lost, and the others learn
     /// of it at once.
-    pub fn reboot(&mut self, id: u32)
+    pub fn reboot(&mut self, id: usize)
     where
         M: Default,
     {
@@ -215,9 +204,9 @@ impl<M: Mutex> Lab<M> {
     }
 
     /// The members that hold the lock.
-    pub fn holders(&self) -> Vec<u32> {
+    pub fn holders(&self) -> Vec<usize> {
         let holds = |machine: &&super::Machine<M>| machine.algorithm.holds(DOOR, self.now).is_some();
-        self.nodes.iter().filter(holds).map(|machine| machine.id.0).collect()
+        self.nodes.iter().filter(holds).map(|machine| machine.id.0 as usize).collect()
     }
 
     /// The holder of a lock, of which there are never two, and its fence.
@@ -228,15 +217,15 @@ impl<M: Mutex> Lab<M> {
         holders.first().copied()
     }
 
-    pub fn holds(&self, id: u32, lock: LockId) -> bool {
+    pub fn holds(&self, id: usize, lock: LockId) -> bool {
         self.nodes[self.index(id)].algorithm.holds(lock, self.now).is_some()
     }
 
-    pub fn fence(&self, id: u32) -> Fence {
+    pub fn fence(&self, id: usize) -> Fence {
         self.nodes[self.index(id)].algorithm.holds(DOOR, self.now).expect("it holds the lock")
     }
 
-    pub fn notices_of(&self, id: u32) -> Vec<Notice> {
+    pub fn notices_of(&self, id: usize) -> Vec<Notice> {
         let index = self.index(id);
         self.notices.iter().filter(|(node, _)| *node == index).map(|(_, notice)| *notice).collect()
     }

@@ -110,11 +110,8 @@ fn the_lease_of_a_restarted_holder_has_to_pass() {
     at(11, |cx| server.on_peer_reset(cx, NodeSet::slot(1).with(NodeSet::slot(2))));
     server.end(NodeId(2), DOOR, LamportTime(90));
     at(11, |cx| server.on_report(cx, NodeId(2), &[], true));
-    assert_eq!(
-        server.request(second(11), request(2, DOOR, 91)),
-        QueueStatus::Behind(1),
-        "the other waiter restarted too"
-    );
+    let status = server.request(second(11), request(2, DOOR, 91));
+    assert_eq!(status, QueueStatus::Behind(1), "the other waiter restarted too");
     assert_eq!(granted_at(&mut server, 12), None);
     assert_eq!(granted_at(&mut server, 13), Some((2, 91, 2)));
 }
@@ -203,11 +200,8 @@ fn a_full_server_refuses_and_has_room_again_when_a_request_ends() {
     }
     assert_eq!(server.request(second(10), request(2, DOOR, 7)), QueueStatus::Full);
     server.end(NodeId(2), LockId::from_name("b"), LamportTime(7));
-    for node in 1..=16 {
-        assert_eq!(
-            server.request(second(10), request(node, DOOR, 7)),
-            QueueStatus::Behind(u8::try_from(node - 1).unwrap())
-        );
+    for (node, ahead) in (1..=16).zip(0..) {
+        assert_eq!(server.request(second(10), request(node, DOOR, 7)), QueueStatus::Behind(ahead));
     }
     assert_eq!(server.request(second(10), request(17, DOOR, 7)), QueueStatus::Full);
     at(10, |cx| server.remove_waiters(cx, NodeSet::slot(0)));
