@@ -138,7 +138,7 @@ impl LockClient {
     }
 
     /// Takes a grant: the lock is held from now on, if its lease has not ended. Returns whether it is. A grant that
-    /// comes too late is worth nothing: give it back and [`LockClient::restart`].
+    /// comes too late is worth nothing: give it back and `restart`.
     pub fn grant<M>(&mut self, cx: &Context<'_>, granted: Granted, out: &mut Out<M>) -> bool {
         let Granted { lock, request: number, fence, until } = granted;
         let Some(request) = self.get_mut(lock).filter(|request| request.number == number && request.is_waiting())

@@ -195,10 +195,8 @@ impl Permissions {
             Fact::PeerReset(set) => self.on_peer_reset(cx, set),
             Fact::PeerUp(set) => {
                 // Messages to these were lost meanwhile.
-                self.rounds
-                    .iter_mut()
-                    .filter(|round| round.missing(cx).meets(set))
-                    .for_each(|round| round.send_afresh(cx));
+                let asking = self.rounds.iter_mut().filter(|round| round.missing(cx).meets(set));
+                asking.for_each(|round| round.send_afresh(cx));
             }
             Fact::PeerDown(_) | Fact::Leader { .. } | Fact::NoLeader | Fact::Parent(_) | Fact::View => {}
         }

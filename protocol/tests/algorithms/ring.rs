@@ -91,10 +91,8 @@ fn r8_counted_with_the_dead_leader_it_takes_2_less_than_2n() {
 fn r3_the_result_names_the_leader_the_runner_up_and_the_ring() {
     let mut net = without(&[2], 6, Options::default());
     net.elect(&[4], ELECTION);
-    let results: Vec<Outcome> = passes(&net)
-        .into_iter()
-        .filter_map(|(_, _, message)| if let Message::Coordinator(outcome) = message { Some(outcome) } else { None })
-        .collect();
+    let result = |(_, _, message)| if let Message::Coordinator(outcome) = message { Some(outcome) } else { None };
+    let results: Vec<Outcome> = passes(&net).into_iter().filter_map(result).collect();
     assert_eq!(results.len(), 5, "round once, and removed");
     assert!(results.iter().all(|result| *result == results[0]));
     let Outcome { term, leader, runner_up, members } = results[0];

@@ -8,11 +8,12 @@ use protocol::election::leadership::LeaderMessage;
 use protocol::election::{bully, chang_roberts, lelann, ring, wireless, wireless_flat};
 use protocol::lease;
 use protocol::link::{Ack, RELIABLE_MAX};
+use protocol::mutex::Fence;
 use protocol::peers::detector::{AdvertisedCapacity, Heartbeat};
 use protocol::peers::table::Hello;
 use protocol::service::application::{CHANNEL_MESSAGE_MAX, ChannelMessage};
 use protocol::service::clock_sync;
-use protocol::service::demo::{diffusing::Work, tokens::Give};
+use protocol::service::demo::{counter, diffusing::Work, tokens::Give};
 use protocol::service::snapshot::{self, AbortReason, Fragment};
 use protocol::service::termination::{dijkstra_scholten, wave};
 use protocol::wire::{self, Destination, FRAME_MAX, Key, Kind, Packet, Payload, Recipients, ReliableHeader};
@@ -216,6 +217,18 @@ fn every_message_of_the_services_is_pinned() {
     snapshot();
     termination();
     clock_sync();
+    counter();
+}
+
+fn counter() {
+    use counter::Message as M;
+    let fence = Fence { term: TERM, count: LamportTime(4) };
+    let cases: &Cases<M> = &[
+        (M::Add { fence }, &[&[0], T, &[4]]),
+        (M::Sum { fence, total: 7 }, &[&[1], T, &[4, 7]]),
+        (M::Outdated { fence }, &[&[2], T, &[4]]),
+    ];
+    pin(64, cases);
 }
 
 fn snapshot() {

@@ -182,10 +182,8 @@ impl LockServer {
         let Some(Takeover { until, reported }) = self.takeover else { return };
         let holder = Holder::of_earlier_server(node, until);
         // A hold that finds no room has to be waited out.
-        let recorded = held
-            .iter()
-            .flatten()
-            .all(|&lock| self.entry(lock).map(|entry| entry.holder.get_or_insert(holder)).is_some());
+        let mut record = |&lock: &LockId| self.entry(lock).map(|entry| entry.holder.get_or_insert(holder)).is_some();
+        let recorded = held.iter().flatten().all(&mut record);
         if recorded && complete {
             self.takeover = Some(Takeover { until, reported: reported.with(cx.roster.set_of(node)) });
         }

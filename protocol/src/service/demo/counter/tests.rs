@@ -4,7 +4,6 @@ use super::*;
 use crate::base::lamport::LamportTime;
 use crate::base::term::Term;
 use crate::mutex::test_support::at;
-use crate::wire;
 use std::vec::Vec;
 
 fn fence(count: u64) -> Fence {
@@ -62,20 +61,4 @@ fn the_server_counts_its_own_request_without_a_message() {
     let mut server = Counter::default();
     assert_eq!(step(&mut server, 1, Input::Command(Command::Add { fence: fence(3) })), []);
     assert_eq!(server.notices.pop_front(), Some(Notice::Counted { fence: fence(3), total: 1 }));
-}
-
-#[test]
-fn the_encoding_is_pinned() {
-    let fence = Fence { term: Term { number: 5, by: NodeId(300) }, count: LamportTime(4) };
-    let cases: [(Message, &[u8]); 3] = [
-        (Message::Add { fence }, &[0, 5, 0xAC, 2, 4]),
-        (Message::Sum { fence, total: 7 }, &[1, 5, 0xAC, 2, 4, 7]),
-        (Message::Outdated { fence }, &[2, 5, 0xAC, 2, 4]),
-    ];
-    for (message, bytes) in cases {
-        let mut buffer = [0; 32];
-        let len = wire::Payload::encode(&message, &mut buffer).unwrap();
-        assert_eq!(&buffer[..len], bytes, "{message:?}");
-        assert_eq!(<Message as wire::Payload>::decode(<Message as wire::Kinded>::KIND, bytes), Some(message));
-    }
 }
