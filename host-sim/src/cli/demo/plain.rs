@@ -77,10 +77,8 @@ pub(super) fn summary(playback: &Playback, colours: bool) -> String {
         let seconds = playback.scenario.world.duration as f64 / 1e6;
         let (what, frames, heartbeats) =
             ("frames sent by each node", each(last.frames.values().sum()), each(last.frames("leader-heartbeat")));
-        let _ = writeln!(
-            text,
-            "  {what:<40}{bold}{frames:>9.1}{bold:#}   in {seconds:.0} s ({heartbeats:.1} are heartbeats)"
-        );
+        let _ =
+            writeln!(text, "  {what:<40}{bold}{frames:>9.1}{bold:#}   in {seconds:.0} s ({heartbeats:.1} heartbeats)");
     }
     let _ = writeln!(text, "\n{bold}TRY NEXT{bold:#} (in a checkout, conclave is: cargo run --release --)\n");
     for (command, why) in NEXT {

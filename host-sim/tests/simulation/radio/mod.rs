@@ -22,7 +22,8 @@ fn thirty_boards_in_a_line_with_ten_percent_loss_elect_their_best() {
 
 #[test]
 fn thirty_boards_in_a_line_replace_a_crashed_leader() {
-    converges_with::<RadioBoard>(&load("line30-leader-crash"), seeds(50, 200));
+    // The p99 of fewer than a hundred seeds is the slowest of them.
+    converges_with::<RadioBoard>(&load("line30-leader-crash"), 200);
 }
 
 #[test]
