@@ -41,6 +41,7 @@ use crate::base::named;
 use crate::base::options::{Configurable, OptionKeys, SWITCH, set_all, switch};
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant};
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// Messages between the members. `term` is that of the election, `caller` its sender as a candidate, if it is one.

@@ -39,6 +39,7 @@ use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
 use crate::base::term::Term;
 use crate::base::time::Instant;
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// A member's number on its way round the ring.

@@ -17,52 +17,6 @@ use crate::base::named;
 use crate::base::term::Term;
 use crate::wire;
 
-/// Implements [`wire::Message`] for `Message` from a table: the names of its messages, grouped by how they travel. A
-/// variant without a name wraps messages that several algorithms share, which have names of their own; in the group `_`
-/// they also know themselves how they travel.
-macro_rules! impl_message {
-    (
-        $($delivery:ident: $($variant:ident $(= $name:literal)? $(($messages:ident))?),+;)+
-        $(_: $shared:ident($shared_messages:ident);)?
-        $({ $($topic:tt)+ })?
-    ) => {
-        impl $crate::wire::Message for Message {
-            fn delivery(&self) -> $crate::wire::Delivery {
-                match self {
-                    $($(Self::$variant { .. })|+ => $crate::wire::Delivery::$delivery,)+
-                    $(Self::$shared(message) => message.delivery(),)?
-                }
-            }
-
-            fn name(&self) -> &'static str {
-                match self {
-                    $($(
-                        $(Self::$variant { .. } => $name,)?
-                        $(Self::$variant(message) => $messages::name(message),)?
-                    )+)+
-                    $(Self::$shared(message) => message.name(),)?
-                }
-            }
-
-            $($($topic)+)?
-        }
-
-        $($($(impl From<$messages> for Message {
-            fn from(message: $messages) -> Self {
-                Self::$variant(message)
-            }
-        })?)+)+
-
-        $(impl From<$shared_messages> for Message {
-            fn from(message: $shared_messages) -> Self {
-                Self::$shared(message)
-            }
-        })?
-    };
-}
-
-pub(crate) use impl_message;
-
 pub mod bully;
 mod candidacy;
 pub mod chang_roberts;

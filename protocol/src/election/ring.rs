@@ -41,6 +41,7 @@ use crate::base::options::{Configurable, OptionKeys, set_all};
 use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant};
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// The members a list has passed so far.

@@ -44,6 +44,7 @@ use crate::base::options::Configurable;
 use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::Instant;
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 mod probe_timer;

@@ -49,7 +49,7 @@ use crate::algorithm::{Context, Input, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
 use crate::base::time::Instant;
-use crate::election::impl_message;
+use crate::wire::impl_message;
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 

@@ -46,7 +46,7 @@ use crate::base::ids::NodeSet;
 use crate::base::lamport::LamportTime;
 use crate::base::options::{Configurable, OptionKeys, set_all};
 use crate::base::time::{Duration, Instant, earliest};
-use crate::election::impl_message;
+use crate::wire::impl_message;
 use ballot::{Ballot, Vote};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};

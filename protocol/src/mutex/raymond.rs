@@ -42,7 +42,7 @@ use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::config::lease_at_holder;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::{Duration, Instant};
-use crate::election::impl_message;
+use crate::wire::impl_message;
 use branch::{Branch, OpenRequest, QUEUE_MAX, Waiter};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};

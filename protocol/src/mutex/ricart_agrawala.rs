@@ -45,7 +45,7 @@ use crate::algorithm::{Context, Input, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
 use crate::base::time::Instant;
-use crate::election::impl_message;
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// A message between members. A reply names the `round` it answers.

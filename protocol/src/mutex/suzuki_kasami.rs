@@ -39,7 +39,7 @@ use crate::base::config::lease_at_holder;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
 use crate::base::time::{Duration, Instant};
-use crate::election::impl_message;
+use crate::wire::impl_message;
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 

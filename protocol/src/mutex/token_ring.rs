@@ -33,7 +33,7 @@ use super::{LockId, Notice, Refusal};
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::Instant;
-use crate::election::impl_message;
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// A message between members.

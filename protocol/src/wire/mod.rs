@@ -17,8 +17,8 @@ mod message;
 pub use crate::base::key::Key;
 pub use frame::{Destination, DropReason, NEIGHBOURS_MAX, Origin, Packet, Recipients, ReliableHeader, open, seal};
 pub use kind::{Kind, Stage};
-pub(crate) use message::one_of_payloads;
 pub use message::{Delivery, Kinded, Message, NoMessage, Payload};
+pub(crate) use message::{impl_message, one_of_payloads};
 
 /// The longest frame: what an IEEE 802.15.4 data frame with short addresses has room for (125 less a header of 9).
 pub const FRAME_MAX: usize = 116;

@@ -3,8 +3,8 @@
 use crate::base::lamport::LamportTime;
 use crate::base::term::Term;
 use crate::base::time::Duration;
-use crate::election::impl_message;
 use crate::mutex::{Fence, LOCKS_MAX, LockId, Refusal};
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// A message between a member and the lock server. `request` is the number of a request, `number` that of a renewal: a

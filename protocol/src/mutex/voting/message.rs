@@ -2,8 +2,8 @@
 
 use crate::base::lamport::LamportTime;
 use crate::base::time::Duration;
-use crate::election::impl_message;
 use crate::mutex::LockId;
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// A message between a requester and a voter, about the request with the number `request`.

@@ -17,9 +17,9 @@
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::Instant;
-use crate::election::impl_message;
 use crate::mutex::{Fence, FencedResource, Outdated};
 use crate::service::{NoticeQueue, Service};
+use crate::wire::impl_message;
 use heapless::Deque;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Messages and notices of the snapshots.
 
 use crate::base::ids::{NodeId, NodeSet};
-use crate::election::impl_message;
 pub use crate::service::InstanceId as Id;
 use crate::service::application::ChannelMessage;
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// Why a snapshot was aborted.

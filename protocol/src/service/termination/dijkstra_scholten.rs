@@ -30,7 +30,7 @@ use super::{AbortReason, Activity, Command, Detection, Notice};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::NodeSet;
 use crate::base::time::Instant;
-use crate::election::impl_message;
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// Messages between members.

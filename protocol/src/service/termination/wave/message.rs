@@ -1,8 +1,8 @@
 //! Messages of a wave.
 
 use crate::base::ids::NodeSet;
-use crate::election::impl_message;
 pub use crate::service::InstanceId as Id;
+use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
 /// The message counts of a set of members.
