@@ -7,7 +7,7 @@
 //! The compiler keeps some checks that can never fail. Calls from the files in [`AUDITED`] are not followed; each entry
 //! gives the reason.
 
-use super::calls::{Function, functions};
+use super::calls::{Call, Function, functions};
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use object::{Object, ObjectSection};
@@ -20,6 +20,10 @@ const SOURCES: &str = "protocol/src/";
 /// Files whose checks can never fail although the compiler keeps them, and why.
 const AUDITED: [(&str, &str); 1] =
     [("postcard-1.1.3/src/varint.rs", "every index is the counter of a loop over the very array that is indexed")];
+
+/// What only other crates call: `protocol` has no `RefCell` (its `clippy.toml` forbids it). Where the compiler merges cold
+/// blocks of inlined code, the line table may name it all the same.
+const NEVER_CALLED: &str = "core::cell::panic_already";
 
 /// A path from `protocol` to a panic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,10 +50,11 @@ pub(crate) fn panic_paths(elf: &[u8]) -> Result<Vec<PanicPath>, String> {
     for function in &mut functions {
         function.calls.retain(|call| !is_audited(&context, call.at));
     }
+    let is_ours = |call: &&Call| !functions[call.to].name.contains(NEVER_CALLED);
     let next = towards(handler, &functions);
     let mut seen = 0;
     let mut paths = BTreeSet::new();
-    for call in functions.iter().flat_map(|function| &function.calls) {
+    for call in functions.iter().flat_map(|function| &function.calls).filter(is_ours) {
         let Some(line) = line_of(&context, call.at) else { continue };
         seen += 1;
         if next[call.to].is_some() {
@@ -138,8 +143,7 @@ fn find_line<T>(context: &LineTable<'_>, address: u64, wanted: impl Fn(&str, u32
 
 #[cfg(test)]
 mod tests {
-    use super::{Function, path, towards};
-    use crate::boards::calls::Call;
+    use super::{Call, Function, path, towards};
 
     /// Creates functions with these calls, by index.
     fn program(calls: &[&[usize]]) -> Vec<Function> {
