@@ -3,6 +3,8 @@
 //! The frames have good tags and come from members; their bodies are any bytes, most of them small, so that many mean
 //! something. Elections and heartbeats are among them: the leader and the members that are up change all the time.
 
+#![allow(clippy::disallowed_types, reason = "a test may panic")]
+
 use crate::histories::cases;
 use crate::support::net::{Net, RELIABLE, SERVICE_ROOM as ROOM, config};
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! Applications whose events are logged, and cuts through the log.
 
+#![allow(clippy::disallowed_types, reason = "a test may panic")]
+
 use protocol::algorithm::{self, Context, Fact};
 use protocol::service::application::{Application, ChannelMessage, LocalState};
 use protocol::{Instant, NodeId, NodeSet};
