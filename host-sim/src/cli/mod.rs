@@ -6,6 +6,7 @@ mod compare;
 mod demo;
 mod picture;
 mod run;
+mod scenarios;
 mod snapshot;
 mod terminate;
 
@@ -36,7 +37,10 @@ enum Command {
     /// Plays an election on a small simulated radio network (the default command).
     Demo(demo::DemoArgs),
     /// Runs a scenario, once or over many seeds.
+    #[command(after_help = run::EXAMPLES)]
     Run(run::RunArgs),
+    /// Lists the scenarios that ship with the program.
+    Scenarios(scenarios::ScenariosArgs),
     /// Compares algorithms with each other and with the textbooks' formulas.
     Compare(compare::CompareArgs),
     /// Takes a snapshot of a running bank, and draws it.
@@ -74,6 +78,7 @@ pub fn main() -> ExitCode {
     let ended = match command.unwrap_or(Command::Demo(demo)) {
         Command::Demo(args) => Ok(demo::run(&args)),
         Command::Run(args) => run::run(&args),
+        Command::Scenarios(args) => scenarios::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Terminate(args) => terminate::run(&args),
@@ -137,10 +142,12 @@ fn print_text(text: &str) {
 /// Returns a progress bar of `len` steps, hidden unless standard error is a terminal.
 fn progress(len: u64, template: &str) -> ProgressBar {
     let bar = if len > 1 && io::stderr().is_terminal() { ProgressBar::new(len) } else { ProgressBar::hidden() };
-    match ProgressStyle::with_template(template) {
+    let bar = match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
-    }
+    };
+    bar.enable_steady_tick(std::time::Duration::from_millis(200)); // a step may take long
+    bar
 }
 
 /// Returns a flag that becomes true on SIGINT, SIGTERM or SIGHUP; on other systems than Unix it does not.

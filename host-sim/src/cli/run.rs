@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub(super) struct RunArgs {
-    /// The scenario to run.
+    /// The scenario to run: a file, or the name of a shipped one (see `conclave scenarios`).
+    #[arg(value_name = "SCENARIO")]
     file: PathBuf,
     /// Run this seed only.
     #[arg(long, conflicts_with = "seeds")]
@@ -19,10 +20,10 @@ pub(super) struct RunArgs {
     /// Run these seeds, as A..B (B excluded).
     #[arg(long, value_parser = seeds)]
     seeds: Option<Range<u64>>,
-    /// The election algorithm, instead of the scenario's.
+    /// The election algorithm, instead of the scenario's: NAME or NAME:OPTION=VALUE,...
     #[arg(long, value_name = "NAME")]
     election: Option<String>,
-    /// The lock algorithm, instead of the scenario's.
+    /// The lock algorithm, instead of the scenario's: NAME or NAME:OPTION=VALUE,...
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
     /// The termination detection algorithm, instead of the scenario's.
@@ -36,9 +37,23 @@ pub(super) struct RunArgs {
     trace: Option<PathBuf>,
 }
 
+pub(super) const EXAMPLES: &str = "Examples:
+  conclave run grid64-leader-crash --seeds 0..100
+  conclave run my-network.toml --seed 7 --trace trace.jsonl
+  conclave run lan20-leader-crash --election ring:winner=lowest,direction=backward
+  conclave run lock-storm --mutex suzuki-kasami --json";
+
+/// The most seeds of a campaign, whose outcomes are all kept until its report.
+const SEEDS_MAX: u64 = 1_000_000;
+
 fn seeds(text: &str) -> Result<Range<u64>, String> {
     let parsed = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
-    parsed.filter(|range| range.start < range.end).ok_or_else(|| "expected A..B, such as 0..100".to_owned())
+    let range: Range<u64> =
+        parsed.filter(|range: &Range<u64>| range.start < range.end).ok_or("expected A..B, such as 0..100")?;
+    if range.end - range.start > SEEDS_MAX {
+        return Err(format!("at most {SEEDS_MAX} seeds at a time"));
+    }
+    Ok(range)
 }
 
 /// Runs the scenario; returns 0 if no checker found a violation, 1 if one did.
@@ -48,7 +63,7 @@ pub(super) fn run(args: &RunArgs) -> super::Ended {
 }
 
 fn report(args: &RunArgs) -> Result<Report, String> {
-    let mut scenario = Scenario::load(&args.file, check::OF_LOCKS).map_err(|error| error.to_string())?;
+    let mut scenario = Scenario::find(&args.file, check::OF_LOCKS)?;
     if let Some(name) = &args.election {
         scenario = scenario.with_election(name)?;
     }
@@ -68,7 +83,7 @@ fn report(args: &RunArgs) -> Result<Report, String> {
         let written = write_trace(path, &scenario, seeds.start);
         return written.map_err(|error| format!("{}: the trace cannot be written: {error}", path.display()));
     }
-    let bar = super::progress(count, "{msg} {bar:40} {pos}/{len} seeds, {eta} left");
+    let bar = super::progress(count, "{msg:.30} {wide_bar} {pos}/{len} seeds, {elapsed}, {eta} left");
     bar.set_message(scenario.name.clone());
     let report = campaign::campaign_of(&scenario, seeds, || bar.inc(1));
     bar.finish_and_clear();
@@ -93,7 +108,12 @@ fn write_trace(path: &Path, scenario: &Scenario, seed: u64) -> std::io::Result<R
 fn show(report: &Report) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let Report { scenario, seeds, nodes, converged, leader_is_best, .. } = report;
-    writeln!(out, "{scenario}: {nodes} nodes, {seeds} seeds")?;
+    let [many_nodes, many_seeds] = [u64::from(*nodes), *seeds as u64].map(|count| if count == 1 { "" } else { "s" });
+    writeln!(out, "{scenario}: {nodes} node{many_nodes}, {seeds} seed{many_seeds}")?;
+    if !report.about.is_empty() {
+        writeln!(out, "  {}", report.about)?;
+    }
+    writeln!(out)?;
     writeln!(out, "  one leader, known to all   {converged} of {seeds}")?;
     writeln!(out, "  the best node leads        {leader_is_best} of {seeds}")?;
     let [mean, worst] = [report.availability.mean, report.availability.min].map(|per_mille| per_mille / 10.0);
@@ -121,11 +141,24 @@ fn show(report: &Report) -> std::io::Result<()> {
     if let Some(hash) = &report.trace_hash {
         writeln!(out, "  trace hash {hash}")?;
     }
+    if !report.claims.is_empty() {
+        writeln!(out, "\n  claimed:")?;
+    }
+    for claim in &report.claims {
+        writeln!(out, "  - {claim}")?;
+    }
     for violation in report.violations.iter().take(10) {
         let Violation { checker, seed, text, command, .. } = violation;
         let seconds = violation.time as f64 / 1e6;
         writeln!(out, "\nVIOLATION {checker} in seed {seed} at {seconds:.3} s: {text}\n  replay: {command}")?;
     }
     let more = report.violations.len().saturating_sub(10);
-    if more > 0 { writeln!(out, "\nand {more} more violations") } else { Ok(()) }
+    if more > 0 {
+        writeln!(out, "\nand {more} more violations")?;
+    }
+    match report.violations.len() {
+        0 => writeln!(out, "\nPASSED: no checker reports a violation, and every claim holds"),
+        1 => writeln!(out, "\nFAILED: 1 violation"),
+        count => writeln!(out, "\nFAILED: {count} violations"),
+    }
 }

@@ -16,6 +16,10 @@ use std::ops::Range;
 pub struct Report {
     /// The scenario's name.
     pub scenario: String,
+    /// What it shows, in a sentence.
+    pub about: String,
+    /// Its claims, in words.
+    pub claims: Vec<String>,
     /// The number of seeds.
     pub seeds: usize,
     /// The number of nodes.
@@ -126,6 +130,8 @@ pub fn report(scenario: &Scenario, outcomes: &[Outcome]) -> Report {
     let total = |of: fn(&Outcome) -> u64| mean(outcomes.iter().map(of).sum());
     Report {
         scenario: scenario.name.clone(),
+        about: scenario.about.clone(),
+        claims: scenario.expect.claims(),
         seeds,
         nodes: scenario.world.nodes,
         converged: outcomes.iter().filter(|outcome| outcome.converged).count(),

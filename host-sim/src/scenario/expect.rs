@@ -28,6 +28,31 @@ pub struct Expect {
     pub(crate) tokens: Option<(u32, u64)>,
 }
 
+impl Expect {
+    /// Returns the claims in words, besides that the network agrees on its best node.
+    #[must_use]
+    pub fn claims(&self) -> Vec<String> {
+        let limits = self.limits.iter().map(|limit| {
+            let measure = limit.measure.trim_end_matches("_us").replace('_', " ");
+            let percentile = match limit.per_mille {
+                1_000 => "max".to_owned(),
+                999 => "p99.9".to_owned(),
+                per_mille => format!("p{}", per_mille / 10),
+            };
+            format!("{measure}: {percentile} at most {} s", limit.max as f64 / 1e6)
+        });
+        let counts = [
+            self.leader_changes.map(|most| format!("changes of leader in a run: at most {most}")),
+            self.grants.map(|least| format!("locks granted in a run: at least {least}")),
+            self.snapshots.map(|least| format!("snapshots completed in a run: at least {least}")),
+            self.terminations.map(|least| format!("terminations detected in a run: at least {least}")),
+        ];
+        let availability =
+            self.availability.map(|share| format!("every node has a leader for {} % of its time", share * 100.0));
+        limits.chain(availability).chain(counts.into_iter().flatten()).collect()
+    }
+}
+
 /// A limit on a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {

@@ -9,6 +9,7 @@ mod expect;
 mod faults;
 mod locks;
 mod raw;
+pub(crate) mod shipped;
 mod validate;
 mod values;
 

@@ -1,6 +1,6 @@
 //! `conclave run`.
 
-use crate::support::{conclave, file, json, refused};
+use crate::support::{conclave, file, json, refused, succeeds};
 use std::path::PathBuf;
 
 const PAIR: &str = "name = \"pair\"\nnodes = 2\nduration = \"5s\"\n[topology]\nshape = \"complete\"\n";
@@ -53,4 +53,39 @@ fn a_trace_is_one_json_object_per_line() {
     let text = std::fs::read_to_string(trace).unwrap();
     let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(events.len() > 10 && events.iter().all(|event| event["at"].is_u64() && event["event"].is_string()));
+}
+
+#[test]
+fn a_shipped_scenario_is_listed_printed_and_run_by_its_name() {
+    let listed = succeeds(&["scenarios"]);
+    assert!(listed.contains("\ngrid64-leader-crash\n    64 nodes on an 8 x 8 grid lose their leader"), "{listed}");
+    assert!(listed.contains("    - failover: p99 at most 5 s"), "{listed}");
+    let printed = succeeds(&["scenarios", "one-way-links"]);
+    assert_eq!(printed, include_str!("../../scenarios/one-way-links.toml"));
+    let by_name = json(&["run", "one-way-links", "--seed", "1", "--json"]);
+    let from_file = json(&["run", &scenario("by-name.toml", &printed), "--seed", "1", "--json"]);
+    assert_eq!(by_name["trace_hash"], from_file["trace_hash"]);
+    let entries = json(&["scenarios", "--json"])["scenarios"].as_array().map_or(0, Vec::len);
+    assert_eq!(entries, listed.matches("\n    ").count() - listed.matches("\n    - ").count());
+    assert!(refused(&["run", "one-way-link"]).contains("the nearest is \"one-way-links\""));
+}
+
+#[test]
+fn the_text_has_the_purpose_the_claims_and_the_verdict() {
+    let text = succeeds(&["run", "one-way-links", "--seed", "1"]);
+    assert!(text.starts_with("one-way-links: "), "{text}");
+    assert!(
+        text.contains(", 1 seed\n  ")
+            && text.ends_with("\nPASSED: no checker reports a violation, and every claim holds\n")
+    );
+    let claim = scenario("verdict.toml", &format!("{PAIR}[expect]\ntime_to_leader = {{ max = \"1us\" }}\n"));
+    let (_, text, _) = conclave(&["run", &claim, "--seed", "4"]);
+    assert!(text.contains("\n  claimed:\n  - time to leader: max at most 0.000001 s\n"), "{text}");
+    assert!(text.ends_with("\nFAILED: 1 violation\n"), "{text}");
+}
+
+#[test]
+fn more_seeds_than_fit_the_memory_are_refused() {
+    let file = scenario("many.toml", PAIR);
+    assert!(refused(&["run", &file, "--seeds", "0..99999999999"]).contains("at most 1000000 seeds at a time"));
 }
