@@ -227,6 +227,20 @@ fn every_key_is_documented() {
 }
 
 #[test]
+fn every_algorithm_and_every_option_is_documented() {
+    let text = fs::read_to_string(root().join("SCENARIOS.md")).unwrap();
+    for (name, options) in AnyElection::OPTIONS.iter().chain(AnyMutex::OPTIONS) {
+        assert!(text.contains(&format!("`\"{name}\"`")), "SCENARIOS.md does not mention \"{name}\"");
+        for (key, choices) in *options {
+            let described = text.lines().find(|line| line.contains(&format!("`{key}={}`", choices[0])));
+            let line = described.unwrap_or_else(|| panic!("SCENARIOS.md does not mention \"{key}\" of {name}"));
+            let known = choices.iter().skip(1).filter(|choice| !["3", "..."].contains(choice));
+            assert!(known.clone().all(|choice| line.contains(&format!("`{choice}`"))), "{line}");
+        }
+    }
+}
+
+#[test]
 fn every_example_in_the_documentation_is_valid() {
     let text = fs::read_to_string(root().join("SCENARIOS.md")).unwrap();
     let examples: Vec<&str> =
