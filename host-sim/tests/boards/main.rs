@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 mod apps;
-#[path = "../shared/emulator.rs"]
+#[path = "../common/emulator.rs"]
 mod emulator;
 mod support;
 mod swarm;

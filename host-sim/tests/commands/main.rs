@@ -5,7 +5,7 @@ mod boards;
 mod compare;
 mod demo;
 #[cfg(unix)]
-#[path = "../shared/emulator.rs"]
+#[path = "../common/emulator.rs"]
 mod emulator;
 mod global_state;
 mod run;

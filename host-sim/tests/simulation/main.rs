@@ -8,7 +8,7 @@ mod determinism;
 mod election_storms;
 mod faulty_node;
 mod lock_storms;
-#[path = "../shared/long_run.rs"]
+#[path = "../common/long_run.rs"]
 mod long_run;
 mod radio;
 mod scale;

@@ -1,6 +1,6 @@
 //! The cost of locks, beside the textbooks' formulas. A test is named after the row it checks.
 
-#[path = "../../../tests/shared/long_run.rs"]
+#[path = "../../../tests/common/long_run.rs"]
 mod long_run;
 
 use super::*;
