@@ -177,7 +177,7 @@ pub(super) struct RawExpect {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { p99 = \"5s\" }")]
 pub(super) struct RawLimit {
     pub(super) p50: Option<Time>,
     pub(super) p99: Option<Time>,

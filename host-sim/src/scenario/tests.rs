@@ -52,6 +52,7 @@ fn an_unknown_name_gives_file_line_and_the_nearest_one() {
         ("[timing]\nheartbeet = \"1s\"\n", 7, "there is no key \"heartbeet\" here; the nearest is \"heartbeat\""),
         ("[medium]\nkind = \"rado\"\n", 7, "there is no medium \"rado\" here; the nearest is \"radio\""),
         ("[[faults]]\nat = \"1s\"\ndo = \"crush\"\n", 8, "there is no fault \"crush\" here; the nearest is \"crash\""),
+        ("[expect]\nfailover = \"5s\"\n", 7, "invalid type: string \"5s\", expected a table such as { p99 = \"5s\" }"),
         ("[expect]\nfailover = { p9 = \"1s\" }\n", 7, "there is no key \"p9\" here; the nearest is \"p99\""),
         ("[expect]\nfailover = { zzzzzz = 1 }\n", 7, "there is no key \"zzzzzz\" here, only p50, p99, p999, max"),
     ]);
