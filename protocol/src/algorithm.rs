@@ -142,7 +142,8 @@ pub enum Fact {
     /// These peers are suspected: unacknowledged messages to them are abandoned. A peer that was only slow comes up again,
     /// and must then be sent again whatever still matters.
     PeerDown(NodeSet),
-    /// These peers have rebooted: what they knew and promised is gone.
+    /// These peers have rebooted: what they knew and promised is gone, and messages to their earlier boot are abandoned. Where
+    /// nobody missed them, [`Fact::PeerDown`] and [`Fact::PeerUp`] follow at once.
     PeerReset(NodeSet),
     /// The view changed: see [`Context::view`].
     View,

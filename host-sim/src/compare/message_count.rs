@@ -89,10 +89,11 @@ impl MessageCounter {
     fn new_recipients(&mut self, packet: &Packet<'_>) -> u64 {
         let Destination::Reliable(header) = &packet.destination else { return 1 };
         let origin = packet.origin();
-        let mut is_new = |to: u64| u64::from(self.reliable.insert((origin.id.0, origin.incarnation, header.seq, to)));
-        match header.recipients {
-            Recipients::Node(node) => is_new(u64::from(node.0)),
-            Recipients::Members(set) => set.slots().map(|slot| is_new(slot as u64)).sum(),
+        let mut is_new =
+            |to: u64| u64::from(self.reliable.insert((origin.id.0, origin.incarnation, header.attempt.seq, to)));
+        match &header.recipients {
+            Recipients::Node(node) => is_new(u64::from(node.id.0)),
+            Recipients::Members { set, .. } => set.slots().map(|slot| is_new(slot as u64)).sum(),
         }
     }
 }
@@ -104,7 +105,7 @@ mod tests {
     use protocol::base::term::Term;
     use protocol::election::{Bully, bully};
     use protocol::registry::AnyElectionMessage;
-    use protocol::wire::{FRAME_MAX, Kind, Payload, ReliableHeader, seal};
+    use protocol::wire::{Attempt, Boots, FRAME_MAX, Kind, Payload, ReliableHeader, seal};
     use protocol::{NodeId, NodeSet};
 
     const KEY: Key = Key::new([7; 16]);
@@ -117,14 +118,9 @@ mod tests {
     }
 
     fn reliable(seq: u32, to: NodeSet) -> Destination {
-        Destination::Reliable(ReliableHeader {
-            origin: None,
-            seq,
-            attempt: 0,
-            hop_limit: 1,
-            sent_at: LamportTime(1),
-            recipients: Recipients::Members(to),
-        })
+        let attempt = Attempt { seq, number: 0, hop_limit: 1, sent_at: LamportTime(1) };
+        let recipients = Recipients::Members { set: to, boots: Boots::new() };
+        Destination::Reliable(ReliableHeader { origin: None, attempt, recipients })
     }
 
     #[test]

@@ -11,6 +11,11 @@ pub(crate) struct IncarnationFilter {
 }
 
 impl IncarnationFilter {
+    /// The current incarnation; 0 where none was received.
+    pub(crate) const fn current(&self) -> u32 {
+        self.current
+    }
+
     /// Creates the filter of a peer first received in this incarnation.
     pub(crate) const fn first(incarnation: u32) -> Self {
         Self { current: incarnation, previous: 0 }

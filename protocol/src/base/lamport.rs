@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LamportTime(pub u64);
 
+impl LamportTime {
+    /// The latest time that can be sent: a clock that ticks a thousand times a second reaches it after a century.
+    pub const MAX: Self = Self((1 << 42) - 1);
+}
+
 /// A node's Lamport clock.
 ///
 /// Receiving a message advances it to the message's time; all messages sent in one step share one new time.

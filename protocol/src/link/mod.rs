@@ -1,11 +1,11 @@
 //! The link: both halves of reliable delivery, relaying, and when a message leaves.
 //!
 //! Outgoing messages queue here until due. An unreliable message is sent once. A reliable message is retransmitted until
-//! every recipient has acknowledged it ([`Ack`]), and is delivered in order and exactly once per incarnation of its
-//! origin. It may take several hops: nodes in between relay messages and acknowledgements.
+//! every recipient has acknowledged it ([`Ack`]), and is delivered in order and exactly once per pair of boots
+//! (`session`). It may take several hops: nodes in between relay messages and acknowledgements.
 //!
 //! Order needs no window: a reliable message to a node is not sent before that node has acknowledged the one before it,
-//! so the receiver keeps one sequence number per origin. A control message is worth a round trip.
+//! so the reader keeps one sequence number per origin. A control message is worth a round trip.
 //!
 //! # Limits
 //! `QUEUE_MAX` own messages are queued, `RELAYS_MAX` of other nodes. An unreliable message that finds no room, or
@@ -25,16 +25,19 @@ use crate::base::config::Moment;
 use crate::base::ids::{NodeId, NodeSet, RosterView};
 use crate::base::lamport::LamportTime;
 use crate::base::time::{Instant, earliest};
+use crate::peers::table::PeerTable;
 use crate::wire::{FRAME_MAX, Payload, Recipients};
 use heapless::Vec;
 use pending::{MEMBER_RETRIES, Pending};
 use relay::Relays;
 use serde::{Deserialize, Serialize};
+use session::Sessions;
 
 mod pending;
 mod receive;
 mod relay;
 mod send;
+mod session;
 
 /// How many own messages are queued.
 pub(crate) const QUEUE_MAX: usize = 10;
@@ -45,13 +48,13 @@ pub(crate) const UNACKED_MAX: usize = QUEUE_MAX - REPLIES_MAX;
 const _: () = assert!(UNACKED_MAX > 0, "a node that waits for no acknowledgement must accept messages");
 /// How many acknowledgements are queued.
 const ACKS_MAX: usize = 4;
-/// The longest body of a reliable message: a frame less the longest header.
-pub const RELIABLE_MAX: usize = FRAME_MAX - 64;
+/// The longest body of a reliable message: a frame less the longest header, which names one boot.
+pub const RELIABLE_MAX: usize = FRAME_MAX - 65;
 /// After how many retries without an acknowledgement a link takes its peers to be stalled like itself.
 const STALLED_RETRIES: u8 = 4;
 const _: () = assert!(STALLED_RETRIES < MEMBER_RETRIES, "it accepts messages again before it abandons a recipient");
 
-/// The acknowledgement of a reliable message.
+/// The acknowledgement of a reliable message, or its refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ack {
     /// The origin of the message.
@@ -64,46 +67,68 @@ pub struct Ack {
     pub attempt: u8,
     /// The recipient that acknowledges.
     pub by: NodeId,
+    /// Its incarnation.
+    pub boot: u32,
+    /// Whether it has the message: it refuses one for another boot.
+    pub accepted: bool,
     /// How many hops the acknowledgement may still take.
     pub hop_limit: u8,
 }
 
 /// What the link knows of the node it serves.
 #[derive(Clone, Copy)]
-pub(crate) struct LinkContext<'a> {
+pub(crate) struct LinkContext<'a, const N: usize> {
     /// This node.
     pub me: NodeId,
     /// This boot.
     pub incarnation: u32,
     /// How many hops a reliable message may take.
     pub hops: u8,
-    /// All peers.
-    pub roster: RosterView<'a>,
-    /// The group among them.
-    pub group: NodeSet,
+    /// Its peers.
+    pub peers: &'a PeerTable<N>,
     /// How many others contend for the air when this node sends.
     pub crowd: u32,
     /// Time, timing and a random number.
     pub moment: Moment<'a>,
 }
 
-impl LinkContext<'_> {
-    /// This node in its group.
-    fn myself(&self) -> NodeSet {
-        self.roster.set_of(self.me).and(self.group)
+impl<'a, const N: usize> LinkContext<'a, N> {
+    fn roster(&self) -> RosterView<'a> {
+        self.peers.roster()
     }
 
-    fn is_for_me(&self, recipients: Recipients) -> bool {
+    /// The members of the group.
+    fn group(&self) -> NodeSet {
+        self.peers.group().all()
+    }
+
+    /// This node in its group.
+    fn myself(&self) -> NodeSet {
+        self.peers.group().set_of(self.me)
+    }
+
+    fn is_for_me(&self, recipients: &Recipients) -> bool {
         match recipients {
-            Recipients::Node(id) => id == self.me,
-            Recipients::Members(set) => set.meets(self.myself()),
+            Recipients::Node(node) => node.id == self.me,
+            Recipients::Members { set, .. } => set.meets(self.myself()),
         }
     }
 
-    fn is_for_others(&self, recipients: Recipients) -> bool {
+    fn is_for_others(&self, recipients: &Recipients) -> bool {
         match recipients {
-            Recipients::Node(id) => id != self.me,
-            Recipients::Members(set) => !set.without(self.myself()).is_empty(),
+            Recipients::Node(node) => node.id != self.me,
+            Recipients::Members { set, .. } => !set.without(self.myself()).is_empty(),
+        }
+    }
+
+    /// Returns whether a message names the present boot of this node.
+    fn names_me(&self, recipients: &Recipients) -> bool {
+        match recipients {
+            Recipients::Node(node) => node.id == self.me && node.incarnation == self.incarnation,
+            Recipients::Members { set, boots } => {
+                let me = self.myself();
+                set.slots().zip(boots).any(|(slot, &boot)| NodeSet::slot(slot) == me && boot == self.incarnation)
+            }
         }
     }
 }
@@ -131,8 +156,7 @@ pub(crate) struct Link<P, const N: usize> {
     acks: Vec<Ack, ACKS_MAX, u8>,
     /// The sequence number of the last own reliable message.
     seq: u32,
-    /// The highest sequence number delivered from each peer's present incarnation.
-    delivered: [u32; N],
+    sessions: Sessions<N>,
     /// Members that became unreachable since last asked.
     unreachable: NodeSet,
 }
@@ -146,7 +170,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
             relays: Relays::new(),
             acks: Vec::new(),
             seq: 0,
-            delivered: [0; N],
+            sessions: Sessions::new(),
             unreachable: NodeSet::EMPTY,
         }
     }
@@ -172,6 +196,11 @@ impl<P: Payload, const N: usize> Link<P, N> {
     /// The members that became unreachable since the last call.
     pub(crate) fn take_unreachable(&mut self) -> NodeSet {
         core::mem::take(&mut self.unreachable)
+    }
+
+    /// Ends the sessions with these peers: they are in another boot now.
+    pub(crate) fn end_sessions(&mut self, set: NodeSet) {
+        self.sessions.end(set);
     }
 
     /// Abandons what is queued for these nodes of `scope`.

@@ -2,9 +2,10 @@
 
 use super::relay::Relay;
 use super::{Ack, Link, LinkContext, RELIABLE_MAX};
-use crate::base::ids::NodeId;
-use crate::peers::table::PeerTable;
-use crate::wire::{Destination, DropReason, Kind, Origin, Packet, Payload, Recipients, ReliableHeader, encode};
+use crate::base::ids::{NodeId, NodeSet};
+use crate::wire::{
+    Attempt, Destination, DropReason, Kind, Origin, Packet, Payload, Recipients, ReliableHeader, encode,
+};
 use heapless::Vec;
 
 impl<P: Payload, const N: usize> Link<P, N> {
@@ -14,84 +15,96 @@ impl<P: Payload, const N: usize> Link<P, N> {
     /// [`DropReason::NotForMe`] where this node is none of the recipients.
     pub(crate) fn relay(
         &mut self,
-        cx: &LinkContext<'_>,
+        cx: &LinkContext<'_, N>,
         packet: &Packet<'_>,
-        header: ReliableHeader,
+        header: &ReliableHeader,
     ) -> Result<(), DropReason> {
         let origin = packet.origin();
         if origin.id == cx.me {
             return Err(DropReason::NotForMe);
         }
-        if cx.is_for_others(header.recipients) {
-            let digest = digest(origin, header.seq, header.attempt, cx.me);
-            self.relays.overhear(digest, header.hop_limit);
-            let hop_limit = header.hop_limit.saturating_sub(1);
-            let destination = Destination::Reliable(ReliableHeader { origin: Some(origin), hop_limit, ..header });
+        if cx.is_for_others(&header.recipients) {
+            let Attempt { seq, number, hop_limit, .. } = header.attempt;
+            let digest = digest(origin, seq, number, cx.me);
+            self.relays.overhear(digest, hop_limit);
+            let hop_limit = hop_limit.saturating_sub(1);
+            let attempt = Attempt { hop_limit, ..header.attempt };
+            let recipients = header.recipients.clone();
+            let destination = Destination::Reliable(ReliableHeader { origin: Some(origin), attempt, recipients });
             if let (1.., Ok(body)) = (hop_limit, Vec::from_slice(packet.body)) {
                 self.relays.submit(cx, Relay { digest, hop_limit, kind: packet.kind, destination, body });
             }
         }
-        if cx.is_for_me(header.recipients) { Ok(()) } else { Err(DropReason::NotForMe) }
+        if cx.is_for_me(&header.recipients) { Ok(()) } else { Err(DropReason::NotForMe) }
     }
 
-    /// Accepts a reliable message for this node; returns whether it is new, and not a duplicate to be acknowledged again.
+    /// Accepts a reliable message for this node from the peer in `slot`; returns whether it is new, and not a duplicate to
+    /// be acknowledged again.
     ///
     /// # Errors
-    /// [`DropReason::EarlierBoot`] or [`DropReason::NoRoom`]: it is not acknowledged, and the origin may retransmit.
+    /// [`DropReason::NoSession`]: it is refused. [`DropReason::NoRoom`]: it is not acknowledged, and the origin may
+    /// retransmit.
     pub(crate) fn accept(
         &mut self,
-        peers: &mut PeerTable<N>,
-        origin: Origin,
-        header: ReliableHeader,
+        cx: &LinkContext<'_, N>,
+        slot: usize,
+        header: &ReliableHeader,
     ) -> Result<bool, DropReason> {
-        let slot = peers.on_reliable(origin)?;
-        for renewed in peers.take_renewed().slots() {
-            if let Some(delivered) = self.delivered.get_mut(renewed) {
-                *delivered = 0;
-            }
-        }
-        let room = self.has_room();
-        let delivered = self.delivered.get_mut(slot).ok_or(DropReason::NoRoom)?;
-        let new = header.seq > *delivered;
-        if new && !room {
+        let seq = header.attempt.seq;
+        let new = self.sessions.is_new(slot, seq, cx.names_me(&header.recipients)).ok_or(DropReason::NoSession)?;
+        if new && !self.has_room() {
             return Err(DropReason::NoRoom);
         }
-        *delivered = header.seq.max(*delivered);
+        if new {
+            self.sessions.deliver(slot, seq);
+        }
         Ok(new)
     }
 
-    /// Queues the acknowledgement of a message that was delivered, now or before.
-    pub(crate) fn acknowledge(&mut self, cx: &LinkContext<'_>, origin: Origin, header: ReliableHeader) {
+    /// Queues the acknowledgement of a message that was delivered, now or before, or its refusal.
+    pub(crate) fn acknowledge(
+        &mut self,
+        cx: &LinkContext<'_, N>,
+        origin: Origin,
+        header: &ReliableHeader,
+        accepted: bool,
+    ) {
         let hop_limit = match header.recipients {
             Recipients::Node(_) => 1, // from a neighbour
-            Recipients::Members(_) => cx.hops,
+            Recipients::Members { .. } => cx.hops,
         };
-        let (Origin { id: origin, incarnation }, ReliableHeader { seq, attempt, .. }) = (origin, header);
+        let (Origin { id: origin, incarnation }, Attempt { seq, number: attempt, .. }) = (origin, header.attempt);
+        let (by, boot) = (cx.me, cx.incarnation);
         // An acknowledgement that finds no room is sent with the next attempt.
-        let _ = self.acks.push(Ack { origin, incarnation, seq, attempt, by: cx.me, hop_limit });
+        let _ = self.acks.push(Ack { origin, incarnation, seq, attempt, by, boot, accepted, hop_limit });
     }
 
     /// Takes in an acknowledgement, or relays that of another node's message.
-    pub(crate) fn on_ack(&mut self, cx: &LinkContext<'_>, ack: Ack) {
+    pub(crate) fn on_ack(&mut self, cx: &LinkContext<'_, N>, ack: Ack) {
         if ack.origin != cx.me {
             self.relay_ack(cx, ack);
             return;
         }
-        if ack.incarnation != cx.incarnation {
-            return;
+        let Some(slot) = cx.roster().slot_of(ack.by) else { return };
+        if ack.incarnation != cx.incarnation || ack.boot != cx.peers.boot_of(slot) {
+            return; // of an earlier boot
         }
+        let by = NodeSet::slot(slot);
+        self.sessions.set_outgoing(by, ack.accepted);
         for pending in &mut self.queue {
-            if pending.reliable.is_some_and(|retransmit| retransmit.seq == ack.seq) {
-                pending.acknowledged(cx.roster.set_of(ack.by));
+            match pending.reliable {
+                Some(retransmit) if retransmit.seq.get() == ack.seq && ack.accepted => pending.acknowledged(by),
+                Some(retransmit) if retransmit.seq.get() == ack.seq => pending.refused(by),
+                Some(_) | None => {}
             }
         }
         self.remove_completed();
     }
 
-    fn relay_ack(&mut self, cx: &LinkContext<'_>, ack: Ack) {
-        let Ack { origin, incarnation, seq, attempt, by, hop_limit } = ack;
+    fn relay_ack(&mut self, cx: &LinkContext<'_, N>, ack: Ack) {
+        let Ack { origin, incarnation, seq, attempt, by, hop_limit, .. } = ack;
         let origin = Origin { id: origin, incarnation };
-        self.relays.acknowledged(origin, seq, cx.roster.set_of(by).and(cx.group));
+        self.relays.acknowledged(origin, seq, cx.peers.group().set_of(by));
         let digest = !digest(origin, seq, attempt, by);
         self.relays.overhear(digest, hop_limit);
         let hop_limit = hop_limit.saturating_sub(1);
@@ -110,7 +123,10 @@ impl<P: Payload, const N: usize> Link<P, N> {
     }
 
     /// The next frame of another node that is due to be relayed.
-    pub(crate) fn poll_relay(&mut self, cx: &LinkContext<'_>) -> Option<(Kind, Destination, Vec<u8, RELIABLE_MAX>)> {
+    pub(crate) fn poll_relay(
+        &mut self,
+        cx: &LinkContext<'_, N>,
+    ) -> Option<(Kind, Destination, Vec<u8, RELIABLE_MAX, u8>)> {
         let Relay { kind, destination, body, .. } = self.relays.poll(cx)?;
         Some((kind, destination, body))
     }

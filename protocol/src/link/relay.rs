@@ -25,7 +25,7 @@ pub(super) struct Relay {
     pub(super) hop_limit: u8,
     pub(super) kind: Kind,
     pub(super) destination: Destination,
-    pub(super) body: Vec<u8, RELIABLE_MAX>,
+    pub(super) body: Vec<u8, RELIABLE_MAX, u8>,
 }
 
 /// When a frame is sent next, and how often it was.
@@ -50,7 +50,7 @@ impl Relays {
     }
 
     /// Queues a frame that was not relayed before. Where there is no room, the origin's next attempt may find some.
-    pub(super) fn submit(&mut self, cx: &LinkContext<'_>, relay: Relay) {
+    pub(super) fn submit<const N: usize>(&mut self, cx: &LinkContext<'_, N>, relay: Relay) {
         let digest = relay.digest;
         if self.seen.contains(&digest) {
             return;
@@ -89,17 +89,19 @@ impl Relays {
     pub(super) fn acknowledged(&mut self, origin: Origin, seq: u32, by: NodeSet) {
         self.queue.retain_mut(|queued| {
             let Destination::Reliable(header) = &mut queued.relay.destination else { return true };
-            if header.seq != seq || header.origin != Some(origin) {
+            if header.attempt.seq != seq || header.origin != Some(origin) {
                 return true;
             }
-            let Recipients::Members(set) = &mut header.recipients else { return true };
+            let Recipients::Members { set, boots } = &mut header.recipients else { return true };
+            let mut members = set.slots();
+            boots.retain(|_| !members.next().is_some_and(|slot| by.meets(NodeSet::slot(slot))));
             *set = set.without(by);
             !set.is_empty()
         });
     }
 
     /// The next frame that is due.
-    pub(super) fn poll(&mut self, cx: &LinkContext<'_>) -> Option<Relay> {
+    pub(super) fn poll<const N: usize>(&mut self, cx: &LinkContext<'_, N>) -> Option<Relay> {
         let Moment { now, random, timing } = cx.moment;
         let at = self.queue.iter().position(|queued| queued.due <= now)?;
         let queued = self.queue.get_mut(at)?;

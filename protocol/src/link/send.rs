@@ -8,13 +8,14 @@ use crate::base::ids::NodeSet;
 use crate::base::rng::jitter;
 use crate::base::time::Instant;
 use crate::wire::{Delivery, Destination, Payload};
+use core::num::NonZeroU32;
 
 impl<P: Payload, const N: usize> Link<P, N> {
     /// Queues a message.
     ///
     /// # Errors
     /// [`Full`] where there is no room for it.
-    pub(crate) fn submit(&mut self, cx: &LinkContext<'_>, message: P, outgoing: Outgoing) -> Result<(), Full> {
+    pub(crate) fn submit(&mut self, cx: &LinkContext<'_, N>, message: P, outgoing: Outgoing) -> Result<(), Full> {
         let Outgoing { scope, to, sent_at } = outgoing;
         let delivery = message.delivery();
         let Moment { now, random, timing } = cx.moment;
@@ -31,8 +32,9 @@ impl<P: Payload, const N: usize> Link<P, N> {
                     self.queue.iter_mut().filter(|old| same(old)).for_each(|old| old.acknowledged(to));
                     self.remove_completed();
                 }
-                self.seq = self.seq.saturating_add(1);
-                (now, Some(Retransmit { seq: self.seq, sent_at, unsent: to, retries: 0, attempts: 0 }))
+                let seq = NonZeroU32::MIN.saturating_add(self.seq);
+                self.seq = seq.get();
+                (now, Some(Retransmit { seq, sent_at, unsent: to, retries: 0, attempts: 0 }))
             }
         };
         if delivery == Delivery::Reliable && self.queue.is_full() && !self.make_room() {
@@ -67,7 +69,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
     }
 
     /// The next own message that is due, and its destination.
-    pub(crate) fn poll_message(&mut self, cx: &LinkContext<'_>, bidirectional: NodeSet) -> Option<(Destination, P)> {
+    pub(crate) fn poll_message(&mut self, cx: &LinkContext<'_, N>, bidirectional: NodeSet) -> Option<(Destination, P)> {
         for pending in &mut self.queue {
             self.unreachable = self.unreachable.with(pending.end_round(cx.moment.now));
         }
@@ -77,7 +79,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
             (!to.is_empty()).then_some((at, to))
         })?;
         let pending = self.queue.get_mut(at)?;
-        let destination = pending.send(cx, to, bidirectional);
+        let destination = pending.send(cx, to, self.sessions.outgoing(), bidirectional);
         let message = pending.message.clone();
         self.remove_completed();
         Some((destination, message))

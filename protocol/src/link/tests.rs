@@ -5,11 +5,14 @@ use super::*;
 use crate::base::config::Timing;
 use crate::base::time::Duration;
 use crate::peers::table::PeerTable;
-use crate::wire::{Delivery, Destination, DropReason, Kind, Packet, ReliableHeader, decode, encode};
+use crate::wire::{
+    Attempt, Boots, Delivery, Destination, DropReason, Kind, Origin, Packet, ReliableHeader, decode, encode,
+};
 use std::vec::Vec;
 
 mod hops;
 mod room;
+mod sessions;
 
 const NODES: u32 = 4;
 const RETRY: Duration = Timing::RADIO.retry;
@@ -75,8 +78,8 @@ struct Frame {
 
 impl Frame {
     fn header(&self) -> ReliableHeader {
-        let Destination::Reliable(message) = self.destination else { panic!("not reliable: {self:?}") };
-        message
+        let Destination::Reliable(header) = &self.destination else { panic!("not reliable: {self:?}") };
+        header.clone()
     }
 
     fn ack(&self) -> Ack {
@@ -84,13 +87,30 @@ impl Frame {
         decode(&self.body).unwrap()
     }
 
-    /// The recipients and the message.
+    /// The recipients, whether or not they are named by their boots, and the message.
     fn message(&self) -> (Recipients, Test) {
-        (self.header().recipients, decode(&self.body).unwrap())
+        let recipients = match self.header().recipients {
+            Recipients::Members { set, .. } => Recipients::Members { set, boots: Boots::new() },
+            node @ Recipients::Node(_) => node,
+        };
+        (recipients, decode(&self.body).unwrap())
+    }
+
+    /// The boots it names.
+    fn boots(&self) -> Vec<u32> {
+        match self.header().recipients {
+            Recipients::Members { boots, .. } => boots.to_vec(),
+            Recipients::Node(node) => [node.incarnation].to_vec(),
+        }
     }
 }
 
-/// A node that is nothing but a link. Boards 1 to 4 are a group, in slots 0 to 3.
+/// A node in its first boot.
+fn node(id: u32) -> Origin {
+    Origin { id: NodeId(id), incarnation: 1 }
+}
+
+/// A node that is nothing but a link. Boards 1 to 4 are a group, in slots 0 to 3, and know of each other's first boot.
 struct Board {
     link: Link<Test, 6>,
     me: NodeId,
@@ -105,6 +125,7 @@ impl Board {
         let mut peers = PeerTable::new(Moment { now: Instant::ZERO, random: 0, timing: &Timing::RADIO });
         for id in 1..=NODES {
             peers.add_member(NodeId(id)).unwrap();
+            peers.on_reliable(node(id)).unwrap();
         }
         Self { link: Link::new(), me: NodeId(me), incarnation: 1, peers, received: 0, random: 0 }
     }
@@ -119,10 +140,10 @@ impl Board {
         self.peers.roster().set_of(NodeId(id))
     }
 
-    fn with<T>(&mut self, now: Instant, act: impl FnOnce(&mut Link<Test, 6>, &LinkContext<'_>) -> T) -> T {
+    fn with<T>(&mut self, now: Instant, act: impl FnOnce(&mut Link<Test, 6>, &LinkContext<'_, 6>) -> T) -> T {
         let moment = Moment { now, random: self.random, timing: &Timing::RADIO };
-        let (roster, group) = (self.peers.roster(), self.peers.group().all());
-        let cx = LinkContext { me: self.me, incarnation: self.incarnation, hops: 8, roster, group, crowd: 2, moment };
+        let (me, incarnation, peers) = (self.me, self.incarnation, &self.peers);
+        let cx = LinkContext { me, incarnation, hops: 8, peers, crowd: 2, moment };
         act(&mut self.link, &cx)
     }
 
@@ -162,6 +183,9 @@ impl Board {
         let Frame { kind, sender, incarnation, destination, body } = frame.clone();
         let packet = Packet { kind, sender, incarnation, seq: 0, destination, body: &body };
         if kind == Kind::ACK {
+            let Ack { by: id, boot: incarnation, .. } = frame.ack();
+            self.peers.on_reliable(Origin { id, incarnation })?;
+            self.end_sessions();
             self.with(now, |link, cx| link.on_ack(cx, frame.ack()));
             return Ok(None);
         }
@@ -169,10 +193,21 @@ impl Board {
         let received = Packet { seq: self.received, ..packet.clone() };
         self.peers.on_frame(Moment { now, random: 0, timing: &Timing::RADIO }, &received, u8::MAX)?;
         let (header, origin) = (frame.header(), packet.origin());
-        self.with(now, |link, cx| link.relay(cx, &packet, header))?;
-        let new = self.link.accept(&mut self.peers, origin, header)?;
-        self.with(now, |link, cx| link.acknowledge(cx, origin, header));
-        if new { Ok(Some(decode(&body).unwrap())) } else { Err(DropReason::Duplicate) }
+        self.with(now, |link, cx| link.relay(cx, &packet, &header))?;
+        let slot = self.peers.on_reliable(origin)?;
+        self.end_sessions();
+        let accepted = self.with(now, |link, cx| link.accept(cx, slot, &header));
+        if let Ok(_) | Err(DropReason::NoSession) = accepted {
+            self.with(now, |link, cx| link.acknowledge(cx, origin, &header, accepted.is_ok()));
+        }
+        if accepted? { Ok(Some(decode(&body).unwrap())) } else { Err(DropReason::Duplicate) }
+    }
+
+    /// Ends the sessions with boards that have rebooted, and abandons what was queued for them.
+    fn end_sessions(&mut self) {
+        let reset = self.peers.take_changes().reset;
+        self.link.end_sessions(self.peers.take_renewed());
+        self.link.abandon(Scope::Group, reset);
     }
 }
 
@@ -181,7 +216,7 @@ fn members(ids: &[u32]) -> NodeSet {
 }
 
 fn to(ids: &[u32]) -> Recipients {
-    Recipients::Members(members(ids))
+    Recipients::Members { set: members(ids), boots: Boots::new() }
 }
 
 fn at(span: Duration) -> Instant {
@@ -239,7 +274,7 @@ fn messages_to_members_and_to_neighbours_are_one_stream() {
     receiver.on_frame(Instant::ZERO, &first).unwrap();
     sender.on_frame(Instant::ZERO, &ack(receiver.poll(Instant::ZERO))).unwrap();
     let second = only(sender.poll(Instant::ZERO));
-    assert_eq!(second.message(), (Recipients::Node(NodeId(2)), Test::Reliable(1)));
+    assert_eq!(second.message(), (Recipients::Node(node(2)), Test::Reliable(1)));
     assert_eq!(receiver.on_frame(Instant::ZERO, &second), Ok(Some(Test::Reliable(1))));
 }
 
@@ -266,7 +301,8 @@ fn a_message_is_retransmitted_with_exponential_backoff_until_it_is_acknowledged(
         assert_eq!(sender.poll(at(due.since(Instant::ZERO).minus(Duration::from_micros(1)))), []);
         now = due;
         let again = only(sender.poll(now));
-        assert_eq!(again.header(), ReliableHeader { attempt: round + 1, ..last.header() });
+        let attempt = Attempt { number: round + 1, ..last.header().attempt };
+        assert_eq!(again.header(), ReliableHeader { attempt, ..last.header() });
         last = again;
     }
     receiver.on_frame(now, &last).unwrap();
@@ -280,8 +316,8 @@ fn a_message_is_retransmitted_with_exponential_backoff_until_it_is_acknowledged(
 fn a_retransmission_keeps_the_lamport_time_of_the_first_attempt() {
     let mut sender = Board::new(1);
     sender.send(&[2], Test::Reliable(0));
-    assert_eq!(only(sender.poll(Instant::ZERO)).header().sent_at, LamportTime(7));
-    assert_eq!(only(sender.poll(at(RETRY.times(2)))).header().sent_at, LamportTime(7));
+    assert_eq!(only(sender.poll(Instant::ZERO)).header().attempt.sent_at, LamportTime(7));
+    assert_eq!(only(sender.poll(at(RETRY.times(2)))).header().attempt.sent_at, LamportTime(7));
 }
 
 #[test]
@@ -293,7 +329,7 @@ fn a_message_held_back_by_an_earlier_one_has_made_no_attempt() {
     let first = only(sender.poll(late));
     receiver.on_frame(late, &first).unwrap();
     sender.on_frame(late, &ack(receiver.poll(late))).unwrap();
-    assert_eq!(only(sender.poll(late)).header().attempt, 0);
+    assert_eq!(only(sender.poll(late)).header().attempt.number, 0);
     assert_eq!(sender.link.deadline(), Some(late.after(RETRY)));
 }
 
@@ -308,9 +344,9 @@ fn a_neighbour_that_never_acknowledges_is_abandoned_and_so_is_one_whose_link_is_
     }
     assert_eq!(frames.len(), usize::from(NEIGHBOUR_RETRIES));
     assert!(
-        frames
-            .iter()
-            .all(|frame| frame.header().hop_limit == 1 && frame.header().recipients == Recipients::Node(NodeId(9)))
+        frames.iter().all(
+            |frame| frame.header().attempt.hop_limit == 1 && frame.header().recipients == Recipients::Node(node(9))
+        )
     );
 
     sender.submit(Scope::Neighbours, slot, Test::Reliable(1)).unwrap();

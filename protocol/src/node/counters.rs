@@ -22,6 +22,8 @@ pub struct Counters {
     pub crowded: u32,
     /// From an earlier boot of its sender.
     pub outdated: u32,
+    /// For an earlier boot of this node, or from a peer that has not named this one.
+    pub other_boot: u32,
     /// For somebody else.
     pub not_for_me: u32,
     /// Of a stage this node does not have.
@@ -41,6 +43,7 @@ impl Counters {
             DropReason::NotBidirectional => &mut self.one_way,
             DropReason::NoRoom => &mut self.crowded,
             DropReason::EarlierBoot => &mut self.outdated,
+            DropReason::NoSession => &mut self.other_boot,
             DropReason::NotForMe => &mut self.not_for_me,
             DropReason::UnknownKind => &mut self.no_stage,
         };

@@ -58,8 +58,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
             return Some((message.kind(), destination, len));
         }
         if self.is_member()
-            && let Some(heartbeat) = self.detector.poll_heartbeat(&self.shared.detector_context(now))
+            && let Some(mut heartbeat) = self.detector.poll_heartbeat(&self.shared.detector_context(now))
         {
+            self.shared.peers.name_members(&mut heartbeat);
             return Some((Kind::HEARTBEAT, Destination::Broadcast, wire::encode(&heartbeat, body)?));
         }
         if !hellos {

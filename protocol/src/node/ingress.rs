@@ -12,7 +12,10 @@ use crate::mutex::Mutex;
 use crate::peers::detector::Heartbeat;
 use crate::peers::table::Hello;
 use crate::service::Service;
-use crate::wire::{self, Destination, DropReason, Packet, Payload, ReliableHeader, Stage};
+use crate::wire::{self, Destination, DropReason, Origin, Packet, Payload, ReliableHeader, Stage};
+
+/// For how many heartbeats after its boot a node counts members as up that have not named this boot yet.
+const UNPROVEN_HEARTBEATS: u32 = 8;
 
 impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
     /// Takes in one frame, or says why it is dropped.
@@ -30,12 +33,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         }
         match packet.kind.stage().ok_or(DropReason::UnknownKind)? {
             Stage::Peers => self.on_hello(now, &packet),
-            Stage::Link => {
-                let ack: Ack = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
-                let hellos = self.uses(Scope::Neighbours);
-                self.link.on_ack(&self.shared.link_context(now, hellos), ack);
-                Ok(())
-            }
+            Stage::Link => self.on_ack(now, &packet),
             Stage::Detector if !G::GROUPED => Err(DropReason::UnknownKind),
             Stage::Detector => self.on_heartbeat(now, &packet),
             Stage::Election => self.deliver(now, &packet, self.election.scope()),
@@ -49,8 +47,20 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         let hello: Hello = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
         let shared = &mut self.shared;
         let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
-        shared.peers.on_hello(moment, shared.config.me, packet.sender, &hello);
+        let me = shared.origin();
+        shared.peers.on_hello(moment, me, packet.sender, &hello);
         self.report_links(now);
+        Ok(())
+    }
+
+    fn on_ack(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), DropReason> {
+        let ack: Ack = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
+        if (Origin { id: ack.origin, incarnation: ack.incarnation }) == self.shared.origin() {
+            self.shared.peers.on_reliable(Origin { id: ack.by, incarnation: ack.boot })?;
+            self.report_links(now); // it may be the first word of a new boot
+        }
+        let hellos = self.uses(Scope::Neighbours);
+        self.link.on_ack(&self.shared.link_context(now, hellos), ack);
         Ok(())
     }
 
@@ -60,9 +70,24 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         if from.is_empty() || !self.is_member() {
             return Err(DropReason::NotBidirectional);
         }
-        self.detector.on_heartbeat(&self.shared.detector_context(now), from, &heartbeat);
+        let shared = &mut self.shared;
+        shared.peers.on_heartbeat(shared.origin(), packet.sender, &heartbeat);
+        // A node that has just booted gives its peers the time to learn of that.
+        let young = now.since(shared.booted_at) < shared.config.timing.heartbeat.times(UNPROVEN_HEARTBEATS);
+        let proven = young || from.slots().any(|slot| shared.peers.is_confirmed(slot));
+        self.detector.on_heartbeat(&shared.detector_context(now), from, &heartbeat, proven);
+        self.hurry_heartbeat(now);
         self.report_members(now);
-        Ok(())
+        if proven { Ok(()) } else { Err(DropReason::NoSession) }
+    }
+
+    /// Sends the next heartbeat soon where a member waits to be named.
+    pub(super) fn hurry_heartbeat(&mut self, now: Instant) {
+        let shared = &mut self.shared;
+        if shared.peers.has_unnamed() {
+            let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
+            self.detector.hurry(moment, shared.peers.in_range().len());
+        }
     }
 
     /// Hands a message to its stage, which works on the roster of `scope`.
@@ -76,8 +101,8 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
             return Err(DropReason::NotBidirectional);
         }
         let mut sent_at = LamportTime(0);
-        if let Destination::Reliable(header) = packet.destination {
-            sent_at = header.sent_at;
+        if let Destination::Reliable(header) = &packet.destination {
+            sent_at = header.attempt.sent_at;
             self.accept(now, packet, header)?;
         }
         match StageMessage::decode(packet.kind, packet.body).ok_or(DropReason::UnknownKind)? {
@@ -99,17 +124,20 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
     }
 
     /// Lets the link take in a reliable message: it relays, suppresses duplicates, pushes back and acknowledges.
-    fn accept(&mut self, now: Instant, packet: &Packet<'_>, header: ReliableHeader) -> Result<(), DropReason> {
-        let hellos = self.uses(Scope::Neighbours);
+    fn accept(&mut self, now: Instant, packet: &Packet<'_>, header: &ReliableHeader) -> Result<(), DropReason> {
+        let (origin, hellos) = (packet.origin(), self.uses(Scope::Neighbours));
         self.link.relay(&self.shared.link_context(now, hellos), packet, header)?;
-        let accepted = self.link.accept(&mut self.shared.peers, packet.origin(), header);
+        let slot = self.shared.peers.on_reliable(origin)?;
         self.report_links(now); // it may be the first message of a new boot
-        let new = accepted?;
-        self.link.acknowledge(&self.shared.link_context(now, hellos), packet.origin(), header);
-        if !new {
+        let cx = self.shared.link_context(now, hellos);
+        let accepted = self.link.accept(&cx, slot, header);
+        if let Ok(_) | Err(DropReason::NoSession) = accepted {
+            self.link.acknowledge(&cx, origin, header, accepted.is_ok());
+        }
+        if !accepted? {
             return Err(DropReason::Duplicate);
         }
-        self.shared.lamport.observe(header.sent_at);
+        self.shared.lamport.observe(header.attempt.sent_at);
         Ok(())
     }
 }

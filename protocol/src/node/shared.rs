@@ -13,6 +13,7 @@ use crate::base::time::Instant;
 use crate::link::LinkContext;
 use crate::peers::detector::{Detector, DetectorContext};
 use crate::peers::table::PeerTable;
+use crate::wire::Origin;
 use heapless::Deque;
 
 /// Configuration, clocks, records, peers, and what leaves for the host. Stages, link and detector stand beside it, so each
@@ -44,17 +45,21 @@ impl<const N: usize> Shared<N> {
         self.capacity.filter(|_| fit).map(|capacity| Candidate { capacity, id: self.config.me })
     }
 
+    /// This node in its present boot.
+    pub(super) const fn origin(&self) -> Origin {
+        Origin { id: self.config.me, incarnation: self.records.incarnation }
+    }
+
     /// What the link needs to know. `hellos`: whether this node exchanges hellos; without them nobody knows who hears
     /// whom, and every node heard counts as a contender for the air.
-    pub(super) fn link_context(&mut self, now: Instant, hellos: bool) -> LinkContext<'_> {
+    pub(super) fn link_context(&mut self, now: Instant, hellos: bool) -> LinkContext<'_, N> {
         let moment = Moment::new(now, &mut self.rng, &self.config.timing);
         let crowd = if hellos { self.peers.bidirectional() } else { self.peers.in_range() };
         LinkContext {
             me: self.config.me,
             incarnation: self.records.incarnation,
             hops: self.config.hops,
-            roster: self.peers.roster(),
-            group: self.peers.group().all(),
+            peers: &self.peers,
             crowd: crowd.len(),
             moment,
         }

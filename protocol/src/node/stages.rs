@@ -40,6 +40,13 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
 
     /// Reports to the later stages which links came and went.
     pub(super) fn report_links(&mut self, now: Instant) {
+        let renewed = self.shared.peers.take_renewed();
+        if !renewed.is_empty() {
+            self.link.end_sessions(renewed);
+            if self.is_member() {
+                self.hurry_heartbeat(now);
+            }
+        }
         let changes = self.shared.peers.take_changes();
         self.link.abandon(Scope::Neighbours, changes.down);
         if G::GROUPED && !changes.reset.is_empty() {
@@ -51,12 +58,15 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         }
     }
 
-    /// Reports to the later stages which members went, rebooted and came back.
+    /// Reports to the later stages which members rebooted, went and came back. A member that rebooted before anybody missed
+    /// it did all three.
     pub(super) fn report_members(&mut self, now: Instant) {
         self.detector.suspect(self.link.take_unreachable());
         let detector::Changes { down, reset, up } = self.detector.take_changes();
-        self.link.abandon(Scope::Group, down);
-        for fact in [Fact::PeerDown(down), Fact::PeerReset(reset), Fact::PeerUp(up)] {
+        let unnoticed = reset.without(self.detector.suspected()).without(up);
+        let (down, up) = (down.with(unnoticed), up.with(unnoticed));
+        self.link.abandon(Scope::Group, down.with(reset));
+        for fact in [Fact::PeerReset(reset), Fact::PeerDown(down), Fact::PeerUp(up)] {
             self.report(now, Scope::Group, fact);
         }
     }

@@ -132,8 +132,17 @@ impl<const N: usize> Detector<N> {
         core::mem::take(&mut self.changes)
     }
 
-    /// Handles a member's heartbeat.
-    pub(crate) fn on_heartbeat(&mut self, cx: &DetectorContext<'_>, from: NodeSet, heartbeat: &Heartbeat) {
+    /// Handles a member's heartbeat. It shows that the member is up if it is `proven` to be no recording.
+    pub(crate) fn on_heartbeat(
+        &mut self,
+        cx: &DetectorContext<'_>,
+        from: NodeSet,
+        heartbeat: &Heartbeat,
+        proven: bool,
+    ) {
+        if !proven {
+            return;
+        }
         let now = cx.moment.now;
         for slot in from.slots() {
             let count = heartbeat.counts.get(slot).copied();
@@ -243,7 +252,8 @@ impl<const N: usize> Detector<N> {
         let spread = timing.heartbeat.mul_ratio(1, 8);
         self.heartbeat_at = now.after(timing.heartbeat.minus(spread.mul_ratio(1, 2)).plus(jitter(spread, random)));
         let advertised = AdvertisedCapacity::of(cx.candidate);
-        let mut heartbeat = Heartbeat { advertised, counts: Vec::new(), relayed: Vec::new() };
+        let (unconfirmed, named) = (NodeSet::EMPTY, Vec::new());
+        let mut heartbeat = Heartbeat { advertised, counts: Vec::new(), relayed: Vec::new(), unconfirmed, named };
         for slot in cx.me.slots() {
             let Some(member) = self.members.get_mut(slot) else { continue };
             member.count = member.count.wrapping_add(1);
@@ -260,6 +270,13 @@ impl<const N: usize> Detector<N> {
             }
         }
         Some(heartbeat)
+    }
+
+    /// Sends the next heartbeat sooner: a member waits to be named.
+    pub(crate) fn hurry(&mut self, moment: Moment<'_>, in_range: u32) {
+        let Moment { now, random, timing } = moment;
+        let window = timing.heartbeat.mul_ratio(1, 8).max(timing.contention_window(in_range));
+        self.heartbeat_at = self.heartbeat_at.min(now.after(window.plus(jitter(window, random))));
     }
 
     /// Returns when to call [`Detector::on_timeout`] and [`Detector::poll_heartbeat`].

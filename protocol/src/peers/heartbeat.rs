@@ -1,12 +1,21 @@
 //! The heartbeat message of the failure detector.
 
 use crate::base::capacity::{Candidate, Capacity};
-use crate::base::ids::SLOTS_MAX;
+use crate::base::ids::{NodeSet, SLOTS_MAX};
+use crate::wire::FRAME_MAX;
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
 /// How many other members' capacities one [`Heartbeat`] relays.
-pub(super) const RELAYED_MAX: usize = 3;
+pub(super) const RELAYED_MAX: usize = 2;
+
+/// How many members one [`Heartbeat`] names.
+const NAMED_MAX: usize = 16;
+
+/// Bytes for naming one member at most, and for all of a frame but its counters and names, with no capacities relayed.
+const NAME_BYTES_MAX: usize = 6;
+const OTHER_BYTES_MAX: usize = 42;
+const _: () = assert!(OTHER_BYTES_MAX + SLOTS_MAX + NAME_BYTES_MAX <= FRAME_MAX, "any heartbeat can name a member");
 
 /// Shows that its sender is up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -18,6 +27,18 @@ pub struct Heartbeat {
     pub counts: Vec<u8, SLOTS_MAX>,
     /// Capacities of some other members, by slot.
     pub relayed: Vec<(u8, AdvertisedCapacity), RELAYED_MAX>,
+    /// Members in range that have not named the sender's present boot.
+    pub unconfirmed: NodeSet,
+    /// Members that wait to be named, by slot, and the boot each was received in.
+    pub named: Vec<(u8, u32), NAMED_MAX>,
+}
+
+impl Heartbeat {
+    /// How many members it can name, instead of relaying capacities.
+    pub(super) fn names_max(&self) -> usize {
+        let room = FRAME_MAX.saturating_sub(OTHER_BYTES_MAX).saturating_sub(self.counts.len());
+        room.checked_div(NAME_BYTES_MAX).unwrap_or(0).min(NAMED_MAX)
+    }
 }
 
 /// A member's capacity as it is sent: unknown, unfit to lead, or a [`Capacity`].

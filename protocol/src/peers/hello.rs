@@ -1,7 +1,7 @@
 //! The hello message: which nodes its sender receives well.
 
 use crate::base::ids::NodeId;
-use crate::wire::FRAME_MAX;
+use crate::wire::{FRAME_MAX, Origin};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -9,39 +9,50 @@ use serde::{Deserialize, Serialize};
 const LISTED_MAX: usize = 32;
 
 /// Most bytes the ids of one hello may take: a frame less the longest header, the tag and the hello's other fields.
-const ID_BYTES_MAX: usize = FRAME_MAX - 31;
+const ID_BYTES_MAX: usize = FRAME_MAX - 35;
 
 /// Lists the nodes that the sender receives well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Whether the list is complete.
     pub complete: bool,
-    /// How many ids at the start of the list have not listed the sender yet.
-    pub unconfirmed: u8,
-    /// The ids.
+    /// How many of the named ones have not listed the sender yet, or not its present boot; they stand first.
+    pub waiting: u8,
+    /// Those, and the ones that wait to be named, each in the boot it was received in.
+    pub named: Vec<Origin, LISTED_MAX>,
+    /// The others.
     pub listed: Vec<NodeId, LISTED_MAX>,
 }
 
 impl Hello {
-    /// Lists `id`; returns whether there was room.
-    pub(super) fn list(&mut self, id: NodeId, confirmed: bool) -> bool {
-        let bytes = self.listed.iter().copied().chain([id]).map(encoded_bytes).fold(0, usize::saturating_add);
-        if bytes >= ID_BYTES_MAX || self.listed.push(id).is_err() {
+    /// Lists a node. It is named by its boot where it `asks` for that, or where the sender `waits` to be listed by it.
+    /// Returns whether there was room.
+    pub(super) fn list(&mut self, node: Origin, asks: bool, waits: bool) -> bool {
+        let bytes = self.named.iter().flat_map(|named| [named.id.0, named.incarnation]);
+        let bytes = bytes.chain(self.listed.iter().map(|id| id.0)).chain([node.id.0]);
+        let more = if asks || waits { encoded_bytes(node.incarnation) } else { 0 };
+        if bytes.map(encoded_bytes).fold(more, usize::saturating_add) >= ID_BYTES_MAX {
             return false;
         }
-        if !confirmed {
-            let last = self.listed.len().saturating_sub(1);
-            if let Ok([first, last]) = self.listed.get_disjoint_mut([usize::from(self.unconfirmed), last]) {
+        if !asks && !waits {
+            return self.listed.push(node.id).is_ok();
+        }
+        let last = self.named.len();
+        if self.named.push(node).is_err() {
+            return false;
+        }
+        if waits {
+            if let Ok([first, last]) = self.named.get_disjoint_mut([usize::from(self.waiting), last]) {
                 core::mem::swap(first, last);
             }
-            self.unconfirmed = self.unconfirmed.saturating_add(1);
+            self.waiting = self.waiting.saturating_add(1);
         }
         true
     }
 }
 
-/// Returns how many bytes an id takes in a hello.
-fn encoded_bytes(NodeId(id): NodeId) -> usize {
-    let bits = u32::BITS.saturating_sub(id.leading_zeros()).max(1);
+/// Returns how many bytes a number takes in a frame.
+fn encoded_bytes(number: u32) -> usize {
+    let bits = u32::BITS.saturating_sub(number.leading_zeros()).max(1);
     usize::try_from(bits.div_ceil(7)).unwrap_or(5)
 }

@@ -5,8 +5,17 @@
 //! nothing in later stages. Silence is measured against the usual interval between a neighbour's frames, so a quiet
 //! network stays quiet.
 //!
+//! # Replays
+//! A frame could be a recording. Within one boot the sequence window tells, and silence does not reset it. A node that
+//! has rebooted has lost its windows: so a peer counts only once it has *confirmed* this boot, by naming its incarnation
+//! in a hello or a heartbeat, which no recording from before can.
+//!
 //! One table holds all nodes this node deals with: the members of its group in the first slots, permanently; other
-//! nodes in the remaining slots, while they are in range.
+//! nodes in the remaining slots, until others need these.
+//!
+//! # Limits
+//! A node that is no member and was silent for longest gives its slot to a new one. Its window is lost with it: where
+//! more nodes come and go than the table has slots, a recording of this very boot may count once more.
 
 use super::quality::LinkQuality;
 use super::trickle::Trickle;
@@ -19,6 +28,7 @@ use crate::base::time::{CoarseInstant, Duration, Instant, earliest};
 use crate::wire::{DropReason, Origin, Packet};
 
 pub(crate) use super::Changes;
+use super::heartbeat::Heartbeat;
 pub use super::hello::Hello;
 
 /// Incomplete hellos in a row that may omit this node before the link counts as unidirectional.
@@ -63,13 +73,12 @@ impl Peer {
         self.timeout(moment.timing).minus(self.last_frame.elapsed(moment.now))
     }
 
-    /// Records a frame; returns whether its link became good, or `None` for a duplicate.
-    fn on_frame(&mut self, seq: u32, quality: u8, now: Instant) -> Option<bool> {
-        let missing = self.window.accept(seq)?;
+    /// Records a frame after `missing` lost ones; returns whether its link became good.
+    fn on_frame(&mut self, missing: u32, quality: u8, now: Instant) -> bool {
         let interval = self.last_frame.elapsed(now);
         self.interval = self.interval.mul_ratio(3, 4).plus(interval.mul_ratio(1, 4));
         self.last_frame = CoarseInstant::of(now);
-        Some(self.quality.record(missing, quality))
+        self.quality.record(missing, quality)
     }
 }
 
@@ -81,6 +90,10 @@ pub struct PeerTable<const N: usize> {
     members: NodeSet,
     in_range: NodeSet,
     bidirectional: NodeSet,
+    /// Peers that have named the present boot of this node.
+    confirmed: NodeSet,
+    /// Peers that wait to be named.
+    asking: NodeSet,
     changes: Changes,
     /// Slots whose node or incarnation is new since the link last asked.
     renewed: NodeSet,
@@ -100,6 +113,8 @@ impl<const N: usize> PeerTable<N> {
             members: NodeSet::EMPTY,
             in_range: NodeSet::EMPTY,
             bidirectional: NodeSet::EMPTY,
+            confirmed: NodeSet::EMPTY,
+            asking: NodeSet::EMPTY,
             changes: Changes::default(),
             renewed: NodeSet::EMPTY,
             hello: Trickle::new(moment),
@@ -122,6 +137,16 @@ impl<const N: usize> PeerTable<N> {
     /// Returns the members of the group, in the same slots.
     pub(crate) fn group(&self) -> RosterView<'_> {
         self.roster.view().only(self.members)
+    }
+
+    /// Returns the incarnation of the node in `slot`; 0 where it is unknown.
+    pub(crate) fn boot_of(&self, slot: usize) -> u32 {
+        self.peers.get(slot).map_or(0, |peer| peer.incarnation.current())
+    }
+
+    /// Returns whether the node in `slot` has named the present boot of this node.
+    pub(crate) fn is_confirmed(&self, slot: usize) -> bool {
+        self.confirmed.meets(NodeSet::slot(slot))
     }
 
     /// Returns the nodes in range.
@@ -165,37 +190,44 @@ impl<const N: usize> PeerTable<N> {
     /// # Errors
     /// [`DropReason::Duplicate`], [`DropReason::EarlierBoot`], or [`DropReason::NoRoom`] for a node that finds no slot.
     pub(crate) fn on_frame(&mut self, moment: Moment<'_>, packet: &Packet<'_>, quality: u8) -> Result<(), DropReason> {
-        let known = self.roster.view().slot_of(packet.sender);
-        let slot = match known.filter(|&slot| self.in_range.meets(NodeSet::slot(slot))) {
+        let slot = match self.roster.view().slot_of(packet.sender) {
             Some(slot) => slot,
-            None => self.add_neighbour(moment, packet, quality)?,
+            None => self.add(packet.sender, moment.now)?,
         };
-        if self.on_incarnation(slot, packet.incarnation)? {
-            self.start_link(slot, moment, packet, quality);
-        }
+        self.on_incarnation(slot, packet.incarnation)?;
         let Some(peer) = self.peers.get_mut(slot) else { return Err(DropReason::NoRoom) };
-        if peer.on_frame(packet.seq, quality, moment.now).ok_or(DropReason::Duplicate)? {
+        let missing = peer.window.accept(packet.seq).ok_or(DropReason::Duplicate)?;
+        let missing = if self.in_range.meets(NodeSet::slot(slot)) {
+            missing
+        } else {
+            self.start_link(slot, moment, quality);
+            0 // whatever it sent while it was away
+        };
+        if self.peers.get_mut(slot).is_some_and(|peer| peer.on_frame(missing, quality, moment.now)) {
             self.reset_hello(moment); // lets it know that it is received
         }
         self.update_link(moment, slot);
         Ok(())
     }
 
-    /// Records the incarnation of a node; returns whether it is a new one, with which its link starts over.
-    fn on_incarnation(&mut self, slot: usize, incarnation: u32) -> Result<bool, DropReason> {
+    /// Records the incarnation of a node; with a new one, its link starts over.
+    fn on_incarnation(&mut self, slot: usize, incarnation: u32) -> Result<(), DropReason> {
         let Some(peer) = self.peers.get_mut(slot) else { return Err(DropReason::NoRoom) };
         let first = peer.incarnation == IncarnationFilter::default();
         let new = peer.incarnation.admit(incarnation).ok_or(DropReason::EarlierBoot)?;
         if new {
             *peer = Peer { incarnation: peer.incarnation, ..Peer::UNKNOWN };
             let set = NodeSet::slot(slot);
+            self.confirmed = self.confirmed.without(set);
+            self.asking = self.asking.with(set);
             self.renewed = self.renewed.with(set);
             self.drop_link(set);
+            self.in_range = self.in_range.without(set);
             if !first {
                 self.changes.reset = self.changes.reset.with(set.and(self.members));
             }
         }
-        Ok(new)
+        Ok(())
     }
 
     /// Records a reliable message's origin, in range or not; returns its slot.
@@ -204,20 +236,58 @@ impl<const N: usize> PeerTable<N> {
     /// [`DropReason::EarlierBoot`], or [`DropReason::NoRoom`] for a node that has no slot.
     pub(crate) fn on_reliable(&mut self, origin: Origin) -> Result<usize, DropReason> {
         let slot = self.roster.view().slot_of(origin.id).ok_or(DropReason::NoRoom)?;
-        if self.on_incarnation(slot, origin.incarnation)? {
-            self.in_range = self.in_range.without(NodeSet::slot(slot)); // until a frame of its own arrives
-        }
+        self.on_incarnation(slot, origin.incarnation)?;
         Ok(slot)
     }
 
+    /// Records which boots a member's heartbeat names, and whether it waits to be named.
+    pub(crate) fn on_heartbeat(&mut self, me: Origin, from: NodeId, heartbeat: &Heartbeat) {
+        let (myself, from) = (self.group().set_of(me.id), self.roster.view().set_of(from));
+        if heartbeat.unconfirmed.meets(myself) {
+            self.asking = self.asking.with(from);
+        }
+        let names_me = |&(slot, boot): &(u8, u32)| NodeSet::slot(slot.into()) == myself && boot == me.incarnation;
+        if heartbeat.named.iter().any(names_me) {
+            self.confirmed = self.confirmed.with(from);
+        }
+    }
+
+    /// Writes into a heartbeat which members wait to be named, and which this node waits for.
+    pub(crate) fn name_members(&mut self, heartbeat: &mut Heartbeat) {
+        let near = self.in_range.and(self.members);
+        heartbeat.unconfirmed = near.without(self.confirmed);
+        for slot in near.and(self.asking).slots().take(heartbeat.names_max()) {
+            heartbeat.relayed.clear(); // there is not room for both
+            let id = u8::try_from(slot).unwrap_or(u8::MAX);
+            if heartbeat.named.push((id, self.boot_of(slot))).is_ok() {
+                self.asking = self.asking.without(NodeSet::slot(slot));
+            }
+        }
+    }
+
+    /// Returns whether a member in range waits to be named.
+    pub(crate) const fn has_unnamed(&self) -> bool {
+        self.asking.meets(self.in_range.and(self.members))
+    }
+
     /// Records which nodes a neighbour receives.
-    pub(crate) fn on_hello(&mut self, moment: Moment<'_>, me: NodeId, from: NodeId, hello: &Hello) {
+    pub(crate) fn on_hello(&mut self, moment: Moment<'_>, me: Origin, from: NodeId, hello: &Hello) {
         let Some(slot) = self.roster.view().slot_of(from) else { return };
         let Some(peer) = self.peers.get_mut(slot) else { return };
-        let answer = if let Some(index) = hello.listed.iter().position(|&id| id == me) {
+        let named = hello.named.iter().position(|named| named.id == me.id);
+        let names_me = named.and_then(|at| hello.named.get(at)) == Some(&me);
+        let waits = named.is_some_and(|at| at < usize::from(hello.waiting));
+        let set = NodeSet::slot(slot);
+        if names_me {
+            self.confirmed = self.confirmed.with(set);
+        }
+        if waits {
+            self.asking = self.asking.with(set);
+        }
+        let answer = if names_me || (self.confirmed.meets(set) && hello.listed.contains(&me.id)) {
             peer.unlisted = 0;
             peer.hears_me = true;
-            index < usize::from(hello.unconfirmed)
+            waits
         } else {
             peer.unlisted = peer.unlisted.saturating_add(1);
             peer.hears_me &= !hello.complete && peer.unlisted < UNLISTED_MAX;
@@ -229,7 +299,7 @@ impl<const N: usize> PeerTable<N> {
         self.update_link(moment, slot);
     }
 
-    /// Removes the neighbours that have been silent for too long.
+    /// Drops the links of neighbours that have been silent for too long. The table remembers them.
     pub(crate) fn on_timeout(&mut self, moment: Moment<'_>) {
         if self.check_at.is_none_or(|at| at > moment.now) {
             return;
@@ -247,7 +317,6 @@ impl<const N: usize> PeerTable<N> {
         if !silent.is_empty() {
             self.drop_link(silent);
             self.in_range = self.in_range.without(silent);
-            self.roster.remove(silent.without(self.members));
         }
     }
 
@@ -259,14 +328,16 @@ impl<const N: usize> PeerTable<N> {
         let roster = self.roster.view();
         let start = core::mem::take(&mut self.cursor);
         let mut hello = Hello { complete: start == 0, ..Hello::default() };
-        for slot in start..N {
+        for slot in self.in_range.slots().filter(|&slot| slot >= start) {
             let Some(peer) = self.peers.get(slot).filter(|peer| peer.quality.good) else { continue };
-            let Some(id) = roster.id_of(slot) else { continue };
-            if !hello.list(id, peer.hears_me) {
+            let (Some(id), set) = (roster.id_of(slot), NodeSet::slot(slot)) else { continue };
+            let node = Origin { id, incarnation: peer.incarnation.current() };
+            if !hello.list(node, self.asking.meets(set), !peer.hears_me) {
                 self.cursor = slot;
                 hello.complete = false;
                 break;
             }
+            self.asking = self.asking.without(set);
         }
         Some(hello)
     }
@@ -276,37 +347,34 @@ impl<const N: usize> PeerTable<N> {
         earliest(Some(self.hello.deadline()), self.check_at)
     }
 
-    /// Starts the link of a node that is received for the first time, or for the first time in this boot.
-    fn start_link(&mut self, slot: usize, moment: Moment<'_>, packet: &Packet<'_>, quality: u8) {
+    /// Starts the link of a node that is received for the first time, or again after a silence.
+    fn start_link(&mut self, slot: usize, moment: Moment<'_>, quality: u8) {
         self.in_range = self.in_range.with(NodeSet::slot(slot));
         let Some(peer) = self.peers.get_mut(slot) else { return };
-        *peer = Peer {
-            incarnation: peer.incarnation,
-            window: SequenceWindow::starting_at(packet.seq),
-            quality: LinkQuality::first(quality),
-            last_frame: CoarseInstant::of(moment.now),
-            interval: moment.timing.hello_min,
-            ..Peer::UNKNOWN
-        };
+        peer.quality = LinkQuality::first(quality);
+        peer.last_frame = CoarseInstant::of(moment.now);
+        peer.interval = moment.timing.hello_min;
+        (peer.unlisted, peer.hears_me) = (0, false);
         self.check_at = earliest(self.check_at, Some(moment.now.after(peer.timeout(moment.timing))));
     }
 
-    /// Adds a node that was not in range; returns its slot.
-    fn add_neighbour(&mut self, moment: Moment<'_>, packet: &Packet<'_>, quality: u8) -> Result<usize, DropReason> {
-        let unknown = self.roster.view().slot_of(packet.sender).is_none();
-        if unknown && self.roster.view().all() == NodeSet::first(N) {
-            // A node that does not receive this one is of no use: it gives up its slot.
-            let one_way = self.in_range.without(self.bidirectional).without(self.members);
-            let removed = NodeSet::slot(one_way.slots().next().ok_or(DropReason::NoRoom)?);
+    /// Adds a node that is not in the table; returns its slot.
+    fn add(&mut self, id: NodeId, now: Instant) -> Result<usize, DropReason> {
+        let all = self.roster.view().all();
+        if all == NodeSet::first(N) {
+            // The node that was silent for longest gives up its slot, or one that does not receive this node.
+            let strangers = all.without(self.members);
+            let absent = strangers.without(self.in_range).slots();
+            let oldest = absent.max_by_key(|&slot| self.peers.get(slot).map(|peer| peer.last_frame.elapsed(now)));
+            let one_way = strangers.without(self.bidirectional).slots();
+            let removed = NodeSet::slot(oldest.or_else(|| one_way.min()).ok_or(DropReason::NoRoom)?);
             self.in_range = self.in_range.without(removed);
             self.roster.remove(removed);
         }
-        let slot = self.roster.insert(packet.sender).ok_or(DropReason::NoRoom)?;
-        if let Some(peer) = self.peers.get_mut(slot).filter(|_| unknown) {
+        let slot = self.roster.insert(id).ok_or(DropReason::NoRoom)?;
+        if let Some(peer) = self.peers.get_mut(slot) {
             *peer = Peer::UNKNOWN;
-            self.renewed = self.renewed.with(NodeSet::slot(slot));
         }
-        self.start_link(slot, moment, packet, quality);
         Ok(slot)
     }
 

@@ -26,8 +26,14 @@ pub struct Packet<'a> {
 /// How many neighbours one frame can name.
 pub const NEIGHBOURS_MAX: usize = 8;
 
+/// How many recipients one frame can name by their boots.
+pub const BOOTS_MAX: usize = 4;
+
+/// The boots of recipients, as the writer knows them: incarnations, 0 where it knows none.
+pub type Boots = Vec<u32, BOOTS_MAX, u8>;
+
 /// Where a frame goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// To every node in range.
     Broadcast,
@@ -38,20 +44,27 @@ pub enum Destination {
 }
 
 /// The header of a reliable message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReliableHeader {
     /// The origin, where the sender relays the message; `None` where the sender is the origin.
     pub origin: Option<Origin>,
+    /// The number of this message and this attempt.
+    pub attempt: Attempt,
+    /// The recipients.
+    pub recipients: Recipients,
+}
+
+/// One attempt to deliver a reliable message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
     /// The origin's sequence number of reliable messages in this boot.
     pub seq: u32,
     /// How many attempts came before this one.
-    pub attempt: u8,
+    pub number: u8,
     /// How many hops it may still take.
     pub hop_limit: u8,
-    /// The Lamport time of the step that sent it; a retransmission keeps it.
+    /// The Lamport time of the step that sent the message; a retransmission keeps it.
     pub sent_at: LamportTime,
-    /// The recipients.
-    pub recipients: Recipients,
 }
 
 /// The node that sent a message first, in one of its boots.
@@ -64,12 +77,68 @@ pub struct Origin {
 }
 
 /// The recipients of a reliable message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recipients {
-    /// One node.
-    Node(NodeId),
+    /// A neighbour, in the boot that the message is for.
+    Node(Origin),
     /// These members of the group.
-    Members(NodeSet),
+    Members {
+        /// The members.
+        set: NodeSet,
+        /// The boot of each of them that the message is for, in the order of the set; empty where all of them have opened
+        /// a session with the origin in their present boot.
+        boots: Boots,
+    },
+}
+
+/// A [`Destination`] as it is sent.
+#[derive(Serialize, Deserialize)]
+enum Route {
+    Broadcast,
+    Neighbours(Vec<NodeId, NEIGHBOURS_MAX>),
+    Node(Attempt, Origin),
+    Members(Attempt, NodeSet, Boots),
+    Relayed(Origin, Attempt, NodeSet, Boots),
+}
+
+impl Route {
+    /// The route of a destination; `None` for a relayed message to a neighbour, which nobody relays.
+    fn of(destination: &Destination) -> Option<Self> {
+        Some(match destination {
+            Destination::Broadcast => Self::Broadcast,
+            Destination::Neighbours(ids) => Self::Neighbours(ids.clone()),
+            Destination::Reliable(ReliableHeader { origin, attempt, recipients }) => match (origin, recipients) {
+                (None, Recipients::Node(node)) => Self::Node(*attempt, *node),
+                (None, Recipients::Members { set, boots }) => Self::Members(*attempt, *set, boots.clone()),
+                (Some(origin), Recipients::Members { set, boots }) => {
+                    Self::Relayed(*origin, *attempt, *set, boots.clone())
+                }
+                (Some(_), Recipients::Node(_)) => return None,
+            },
+        })
+    }
+
+    /// The destination; `None` where it contradicts itself.
+    fn destination(self) -> Option<Destination> {
+        let (origin, attempt, recipients) = match self {
+            Self::Broadcast => return Some(Destination::Broadcast),
+            Self::Neighbours(ids) => return Some(Destination::Neighbours(ids)),
+            Self::Node(attempt, node) => (None, attempt, Recipients::Node(node)),
+            Self::Members(attempt, set, boots) => (None, attempt, Recipients::Members { set, boots }),
+            Self::Relayed(origin, attempt, set, boots) => (Some(origin), attempt, Recipients::Members { set, boots }),
+        };
+        let named = match &recipients {
+            Recipients::Node(_) => true,
+            Recipients::Members { set, boots } => {
+                boots.is_empty() || usize::try_from(set.len()).is_ok_and(|members| members == boots.len())
+            }
+        };
+        (named && attempt.sent_at <= LamportTime::MAX).then_some(Destination::Reliable(ReliableHeader {
+            origin,
+            attempt,
+            recipients,
+        }))
+    }
 }
 
 impl Packet<'_> {
@@ -79,18 +148,17 @@ impl Packet<'_> {
         let sender = Origin { id: self.sender, incarnation: self.incarnation };
         match &self.destination {
             Destination::Broadcast | Destination::Neighbours(_) => sender,
-            Destination::Reliable(header) => header.origin.unwrap_or(sender),
+            Destination::Reliable(ReliableHeader { origin, .. }) => origin.unwrap_or(sender),
         }
     }
 }
 
-/// The part of the header that postcard writes.
+/// What every frame says in clear: who sent it, in which boot, and its number.
 #[derive(Serialize, Deserialize)]
-struct Header<D> {
-    sender: NodeId,
+struct Sender {
+    id: NodeId,
     incarnation: u32,
     seq: u32,
-    destination: D,
 }
 
 /// Why a frame is dropped.
@@ -113,6 +181,8 @@ pub enum DropReason {
     NoRoom,
     /// From an earlier boot of its sender.
     EarlierBoot,
+    /// For an earlier boot of this node, or without a session.
+    NoSession,
     /// For another node.
     NotForMe,
     /// Of a kind this node does not have.
@@ -135,13 +205,16 @@ pub fn open<'a>(key: &Key, frame: &'a [u8]) -> Result<Packet<'a>, DropReason> {
     if key.tag(sealed) != *tag {
         return Err(DropReason::Tag);
     }
-    let [_, kind, rest @ ..] = sealed else { return Err(DropReason::Malformed) };
-    let kind = Kind::new(*kind);
+    let [_, rest @ ..] = sealed else { return Err(DropReason::Malformed) };
+    let (sender, rest) = postcard::take_from_bytes::<Sender>(rest).map_err(|_| DropReason::Malformed)?;
+    let (&kind, rest) = rest.split_first().ok_or(DropReason::Malformed)?;
+    let kind = Kind::new(kind);
     if kind.stage().is_none() {
         return Err(DropReason::UnknownKind);
     }
-    let (header, body) = postcard::take_from_bytes::<Header<Destination>>(rest).map_err(|_| DropReason::Malformed)?;
-    let Header { sender, incarnation, seq, destination } = header;
+    let (route, body) = postcard::take_from_bytes::<Route>(rest).map_err(|_| DropReason::Malformed)?;
+    let destination = route.destination().ok_or(DropReason::Malformed)?;
+    let Sender { id: sender, incarnation, seq } = sender;
     Ok(Packet { kind, sender, incarnation, seq, destination, body })
 }
 
@@ -149,18 +222,38 @@ pub fn open<'a>(key: &Key, frame: &'a [u8]) -> Result<Packet<'a>, DropReason> {
 #[must_use]
 pub fn seal(key: &Key, packet: &Packet<'_>, buffer: &mut [u8]) -> Option<usize> {
     let Packet { kind, sender, incarnation, seq, ref destination, body } = *packet;
-    let (start, rest) = buffer.split_at_mut_checked(2)?;
-    start.copy_from_slice(&[VERSION, kind.byte()]);
-    let header = encode(&Header { sender, incarnation, seq, destination }, rest)?;
-    let body_start = header.checked_add(2)?;
-    let body_end = body_start.checked_add(body.len())?;
-    for (to, &byte) in buffer.get_mut(body_start..body_end)?.iter_mut().zip(body) {
-        *to = byte;
+    let mut rest = Rest { buffer, used: 0 };
+    rest.append(&[VERSION])?;
+    rest.encode(&Sender { id: sender, incarnation, seq })?;
+    rest.append(&[kind.byte()])?;
+    rest.encode(&Route::of(destination)?)?;
+    rest.append(body)?;
+    let tag = key.tag(rest.buffer.get(..rest.used)?);
+    rest.append(&tag)?;
+    (rest.used <= FRAME_MAX).then_some(rest.used)
+}
+
+/// A buffer and how much of it is used.
+struct Rest<'b> {
+    buffer: &'b mut [u8],
+    used: usize,
+}
+
+impl Rest<'_> {
+    fn append(&mut self, bytes: &[u8]) -> Option<()> {
+        let end = self.used.checked_add(bytes.len())?;
+        for (to, &byte) in self.buffer.get_mut(self.used..end)?.iter_mut().zip(bytes) {
+            *to = byte;
+        }
+        self.used = end;
+        Some(())
     }
-    let tag = key.tag(buffer.get(..body_end)?);
-    let end = body_end.checked_add(Key::TAG)?;
-    buffer.get_mut(body_end..end)?.copy_from_slice(&tag);
-    (end <= FRAME_MAX).then_some(end)
+
+    fn encode<T: Serialize>(&mut self, value: &T) -> Option<()> {
+        let written = encode(value, self.buffer.get_mut(self.used..)?)?;
+        self.used = self.used.checked_add(written)?;
+        Some(())
+    }
 }
 
 #[cfg(test)]
@@ -174,16 +267,11 @@ mod tests {
     }
 
     fn reliable() -> Destination {
-        let to = Recipients::Members(NodeSet::slot(3));
+        let boots = Vec::from_slice(&[9]).unwrap();
+        let recipients = Recipients::Members { set: NodeSet::slot(3), boots };
         let origin = Some(Origin { id: NodeId(4), incarnation: 1 });
-        Destination::Reliable(ReliableHeader {
-            origin,
-            seq: 2,
-            attempt: 0,
-            hop_limit: 5,
-            sent_at: LamportTime(6),
-            recipients: to,
-        })
+        let attempt = Attempt { seq: 2, number: 0, hop_limit: 5, sent_at: LamportTime(6) };
+        Destination::Reliable(ReliableHeader { origin, attempt, recipients })
     }
 
     #[test]
@@ -196,6 +284,21 @@ mod tests {
             let mut buffer = [0; FRAME_MAX];
             let len = seal(&KEY, &packet(destination.clone()), &mut buffer).unwrap();
             assert_eq!(open(&KEY, &buffer[..len]), Ok(packet(destination)));
+        }
+    }
+
+    #[test]
+    fn a_header_that_contradicts_itself_is_malformed() {
+        let Destination::Reliable(header) = reliable() else { unreachable!() };
+        let one_boot = Vec::from_slice(&[9]).unwrap();
+        let two_members = Recipients::Members { set: NodeSet::first(2), boots: one_boot };
+        let late = Attempt { sent_at: LamportTime(LamportTime::MAX.0 + 1), ..header.attempt };
+        for broken in
+            [ReliableHeader { recipients: two_members, ..header.clone() }, ReliableHeader { attempt: late, ..header }]
+        {
+            let mut buffer = [0; FRAME_MAX];
+            let len = seal(&KEY, &packet(Destination::Reliable(broken)), &mut buffer).unwrap();
+            assert_eq!(open(&KEY, &buffer[..len]), Err(DropReason::Malformed));
         }
     }
 

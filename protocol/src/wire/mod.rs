@@ -1,21 +1,27 @@
 //! The bytes of a frame.
 //!
 //! ```text
-//! version | kind | sender, incarnation, seq, destination (postcard) | body (postcard) | tag
-//!    1    |  1   |            4 to 15 + destination                 |                 |  4
+//! version | sender, incarnation, seq (postcard) | kind | destination (postcard) | body (postcard) | tag
+//!    1    |              3 to 15               |  1   |                        |                 |  8
 //! ```
 //!
+//! The version is the upper half of the first byte; the lower half is the number of the key. What stands before the kind
+//! is in clear for any cipher: it makes the nonce. `docs/WIRE.md` describes every field.
+//!
 //! [`open`] turns bytes into a [`Packet`] and is total: every input gives a packet or a [`DropReason`]. The tag is
-//! SipHash-2-4 over all bytes before it, keyed with the group's [`Key`] and truncated to four bytes: it refuses frames of
-//! other groups, corrupted frames, and forgeries without the key (one guess in four thousand million succeeds). It hides
-//! nothing, and a holder of the key can send as any node: insiders are trusted.
+//! SipHash-2-4 over all bytes before it, keyed with the group's [`Key`]: it refuses frames of other groups, corrupted
+//! frames, and forgeries without the key (one guess in 2^64 succeeds). It hides nothing, and a holder of the key can send
+//! as any node: insiders are trusted.
 
 mod frame;
 mod kind;
 mod message;
 
 pub use crate::base::key::Key;
-pub use frame::{Destination, DropReason, NEIGHBOURS_MAX, Origin, Packet, Recipients, ReliableHeader, open, seal};
+pub use frame::{
+    Attempt, BOOTS_MAX, Boots, Destination, DropReason, NEIGHBOURS_MAX, Origin, Packet, Recipients, ReliableHeader,
+    open, seal,
+};
 pub use kind::{Kind, Stage};
 pub use message::{Delivery, Kinded, Message, NoMessage, Payload};
 pub(crate) use message::{impl_message, one_of_payloads};
@@ -23,8 +29,8 @@ pub(crate) use message::{impl_message, one_of_payloads};
 /// The longest frame: what an IEEE 802.15.4 data frame with short addresses has room for (125 less a header of 9).
 pub const FRAME_MAX: usize = 116;
 
-/// The version of this format, the first byte of every frame.
-pub const VERSION: u8 = 1;
+/// The first byte of every frame: version 2 of this format, key 0.
+pub const VERSION: u8 = 2 << 4;
 
 /// Encodes `value` with postcard; `None` where it does not fit.
 pub(crate) fn encode<T: serde::Serialize>(value: &T, buffer: &mut [u8]) -> Option<usize> {

@@ -34,7 +34,7 @@ fn passes(net: &Net<Ring, NoMutex>) -> Vec<(usize, usize, Message)> {
     for (sender, bytes) in &net.sent {
         let Ok(packet) = wire::open(&net.key(), bytes) else { continue };
         let (Ring::KIND, Destination::Reliable(header)) = (packet.kind, packet.destination) else { continue };
-        let Recipients::Members(set) = header.recipients else { continue };
+        let Recipients::Members { set, .. } = header.recipients else { continue };
         let message = Message::decode(packet.kind, packet.body).unwrap();
         for slot in set.slots() {
             if !passes.contains(&(*sender, slot, message)) {

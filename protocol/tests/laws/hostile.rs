@@ -9,7 +9,7 @@ use protocol::election::Wireless;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Node, Stages};
 use protocol::service::NoService;
-use protocol::wire::{self, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Recipients, ReliableHeader};
+use protocol::wire::{self, Attempt, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Recipients, ReliableHeader};
 use protocol::{Config, Duration, Instant, NodeId, NodeSet};
 
 type Plain = Net<Wireless, NoMutex>;
@@ -37,16 +37,19 @@ fn works(mut net: Plain) -> bool {
 
 fn destination() -> impl Strategy<Value = Destination> {
     let recipients = prop_oneof![
-        Just(Recipients::Node(NodeId(1))),
-        any::<u32>().prop_map(|id| Recipients::Node(NodeId(id))),
-        (0..70_usize).prop_map(|count| Recipients::Members(NodeSet::first(count))),
+        (any::<u32>(), 0..3_u32)
+            .prop_map(|(id, incarnation)| Recipients::Node(Origin { id: NodeId(id % 4), incarnation })),
+        (0..70_usize, proptest::collection::vec(0..3_u32, 0..=4)).prop_map(|(count, boots)| {
+            Recipients::Members { set: NodeSet::first(count), boots: boots.into_iter().collect() }
+        }),
     ];
     let origin = proptest::option::of((0..5_u32, 0..3_u32))
         .prop_map(|origin| origin.map(|(id, incarnation)| Origin { id: NodeId(id), incarnation }));
     let header = (origin, any::<u32>(), any::<u8>(), any::<u8>(), recipients);
-    let reliable = header.prop_map(|(origin, seq, attempt, hop_limit, recipients)| {
+    let reliable = header.prop_map(|(origin, seq, number, hop_limit, recipients)| {
         let sent_at = protocol::base::lamport::LamportTime(u64::from(seq));
-        Destination::Reliable(ReliableHeader { origin, seq, attempt, hop_limit, sent_at, recipients })
+        let attempt = Attempt { seq, number, hop_limit, sent_at };
+        Destination::Reliable(ReliableHeader { origin, attempt, recipients })
     });
     let neighbour = Destination::Neighbours(heapless::Vec::from_array([NodeId(1)]));
     prop_oneof![Just(Destination::Broadcast), Just(neighbour), reliable]

@@ -22,7 +22,9 @@ use protocol::service::demo::{Diffusing, Tokens, counter, diffusing, tokens};
 use protocol::service::observed_app::{self, Command, ObservedApp};
 use protocol::service::snapshot;
 use protocol::service::termination::{self, DijkstraScholten, Wave, dijkstra_scholten, wave};
-use protocol::wire::{self, Destination, FRAME_MAX, Kind, Kinded, Packet, Payload, Recipients, ReliableHeader};
+use protocol::wire::{
+    self, Attempt, Boots, Destination, FRAME_MAX, Kind, Kinded, Packet, Payload, Recipients, ReliableHeader,
+};
 use protocol::{Duration, Instant, NodeId, NodeSet, lease};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -139,9 +141,10 @@ impl<S: Service + 'static> Victim<S> {
                 Event::Receive(Sent { from, restarted, kind, reliable, body, after }) => {
                     self.run(after);
                     incarnations[from] += u32::from(restarted);
-                    let recipients = Recipients::Members(NodeSet::first(MEMBERS));
-                    let sent_at = LamportTime(seq.into());
-                    let header = ReliableHeader { origin: None, seq, attempt: 0, hop_limit: 1, sent_at, recipients };
+                    let boots = Boots::from_slice(&[1]).unwrap();
+                    let recipients = Recipients::Members { set: NodeSet::slot(0), boots };
+                    let attempt = Attempt { seq, number: 0, hop_limit: 1, sent_at: LamportTime(seq.into()) };
+                    let header = ReliableHeader { origin: None, attempt, recipients };
                     let destination = if reliable { Destination::Reliable(header) } else { Destination::Broadcast };
                     let (sender, incarnation) = (config(from).me, incarnations[from]);
                     let packet = Packet { kind, sender, incarnation, seq, destination, body: &body };

@@ -444,10 +444,11 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
         for (_, bytes) in &self.sent {
             let Ok(packet) = wire::open(&key, bytes) else { continue };
             let Destination::Reliable(header) = packet.destination else { continue };
-            let (None, Recipients::Members(recipients)) = (header.origin, header.recipients) else { continue };
+            let (None, Recipients::Members { set, .. }) = (header.origin, header.recipients) else { continue };
             if which(&key, packet.kind, bytes) {
-                let sent = messages.entry((packet.sender, packet.incarnation, header.seq)).or_insert(NodeSet::EMPTY);
-                *sent = sent.with(recipients);
+                let sent =
+                    messages.entry((packet.sender, packet.incarnation, header.attempt.seq)).or_insert(NodeSet::EMPTY);
+                *sent = sent.with(set);
             }
         }
         messages

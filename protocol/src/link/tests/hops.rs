@@ -2,7 +2,6 @@
 
 use super::relay::RELAYS_MAX;
 use super::*;
-use crate::wire::Origin;
 use std::vec;
 
 #[test]
@@ -32,16 +31,9 @@ fn messages_and_acknowledgements_are_relayed_hop_by_hop() {
         assert_eq!(boards[next].on_frame(Instant::ZERO, &frame), Err(DropReason::NotForMe));
         frame = only(boards[next].poll(Instant::ZERO));
     }
-    let sender = Some(Origin { id: NodeId(1), incarnation: 1 });
-    let sent = ReliableHeader {
-        origin: sender,
-        seq: 1,
-        attempt: 0,
-        hop_limit: 6,
-        sent_at: LamportTime(7),
-        recipients: to(&[4]),
-    };
-    assert_eq!(frame.header(), sent);
+    let attempt = Attempt { seq: 1, number: 0, hop_limit: 6, sent_at: LamportTime(7) };
+    let recipients = Recipients::Members { set: members(&[4]), boots: Boots::from_slice(&[1]).unwrap() };
+    assert_eq!(frame.header(), ReliableHeader { origin: Some(node(1)), attempt, recipients });
     assert_eq!(boards[3].on_frame(Instant::ZERO, &frame), Ok(Some(Test::Reliable(0))));
     frame = only(boards[3].poll(Instant::ZERO));
     for next in [2, 1] {
@@ -58,7 +50,8 @@ fn a_frame_whose_hop_limit_is_used_up_is_not_relayed() {
     let (mut sender, mut relay) = (Board::new(1), Board::new(2));
     sender.send(&[3], Test::Reliable(0));
     let frame = only(sender.poll(Instant::ZERO));
-    let last = Frame { destination: Destination::Reliable(ReliableHeader { hop_limit: 1, ..frame.header() }), ..frame };
+    let attempt = Attempt { hop_limit: 1, ..frame.header().attempt };
+    let last = Frame { destination: Destination::Reliable(ReliableHeader { attempt, ..frame.header() }), ..frame };
     assert_eq!(relay.on_frame(Instant::ZERO, &last), Err(DropReason::NotForMe));
     assert_eq!(relay.link.deadline(), None);
 }

@@ -65,7 +65,9 @@ impl Group {
                 let Some(heartbeat) = heartbeat else { continue };
                 let receivers = (0..self.detectors.len()).filter(|&to| to != sender && delivers(sender, to));
                 for receiver in receivers {
-                    self.with(receiver, |detector, cx| detector.on_heartbeat(cx, NodeSet::slot(sender), &heartbeat));
+                    self.with(receiver, |detector, cx| {
+                        detector.on_heartbeat(cx, NodeSet::slot(sender), &heartbeat, true);
+                    });
                 }
             }
         }
@@ -177,14 +179,37 @@ fn capacities_are_relayed_over_several_hops() {
 }
 
 #[test]
+fn a_heartbeat_that_may_be_a_recording_shows_nothing() {
+    let mut group = Group::new(2, false);
+    let heartbeat = group.with(1, |detector, cx| detector.poll_heartbeat(cx)).unwrap();
+    group.now = at(3 * HEARTBEAT);
+    group.with(0, |detector, cx| detector.on_timeout(cx));
+    for (proven, suspected) in [(false, &[1][..]), (true, &[])] {
+        group.with(0, |detector, cx| detector.on_heartbeat(cx, NodeSet::slot(1), &heartbeat, proven));
+        assert_eq!(group.suspected(0), suspected);
+    }
+}
+
+#[test]
 fn the_longest_heartbeat_fits_a_frame() {
     let advertised = AdvertisedCapacity(u16::MAX);
-    let counts = Vec::from_slice(&[u8::MAX; SLOTS_MAX]).unwrap();
-    let relayed = Vec::from_slice(&[(u8::MAX, advertised); RELAYED_MAX]).unwrap();
-    let mut body = [0; FRAME_MAX];
-    let len = encode(&Heartbeat { advertised, counts, relayed }, &mut body).unwrap();
-    let max = u32::MAX;
-    let (kind, destination, body) = (Kind::HEARTBEAT, Destination::Broadcast, &body[..len]);
-    let packet = Packet { kind, sender: NodeId(max), incarnation: max, seq: max, destination, body };
-    assert!(seal(&Key::new([0; 16]), &packet, &mut [0; FRAME_MAX]).is_some());
+    let most = Heartbeat {
+        advertised,
+        counts: Vec::from_slice(&[u8::MAX; SLOTS_MAX]).unwrap(),
+        relayed: Vec::from_slice(&[(u8::MAX, advertised); RELAYED_MAX]).unwrap(),
+        unconfirmed: NodeSet::first(SLOTS_MAX),
+        named: Vec::new(),
+    };
+    let named = |heartbeat: &Heartbeat| (0..heartbeat.names_max()).map(|_| (u8::MAX, u32::MAX)).collect();
+    let naming = Heartbeat { relayed: Vec::new(), named: named(&most), ..most.clone() };
+    let near = Heartbeat { counts: Vec::new(), ..naming.clone() };
+    let near = Heartbeat { named: named(&near), ..near };
+    assert_eq!((naming.named.len(), near.named.len()), (1, 12));
+    for heartbeat in [most, naming, near] {
+        let (mut body, max) = ([0; FRAME_MAX], u32::MAX);
+        let len = encode(&heartbeat, &mut body).unwrap();
+        let (kind, destination, body) = (Kind::HEARTBEAT, Destination::Broadcast, &body[..len]);
+        let packet = Packet { kind, sender: NodeId(max), incarnation: max, seq: max, destination, body };
+        assert!(seal(&Key::new([0; 16]), &packet, &mut [0; FRAME_MAX]).is_some(), "{heartbeat:?}");
+    }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::wire::{self, Destination, FRAME_MAX, Kind};
 use std::vec::Vec;
 
-const ME: NodeId = NodeId(1);
+const ME: Origin = Origin { id: NodeId(1), incarnation: 1 };
 const TIMING: Timing = Timing::RADIO;
 /// The quality of every frame on a perfect medium.
 const CLEAR: u8 = u8::MAX;
@@ -27,8 +27,15 @@ fn packet(sender: u32, incarnation: u32, seq: u32) -> Packet<'static> {
     Packet { kind, sender: NodeId(sender), incarnation, seq, destination, body: &[] }
 }
 
+/// A hello that names the first boot of every node it lists.
 fn hello(complete: bool, listed: &[u32]) -> Hello {
-    Hello { complete, unconfirmed: 0, listed: listed.iter().map(|&id| NodeId(id)).collect() }
+    let named = listed.iter().map(|&id| Origin { id: NodeId(id), incarnation: 1 }).collect();
+    Hello { complete, named, ..Hello::default() }
+}
+
+/// A hello that lists nodes and names none.
+fn listing(listed: &[u32]) -> Hello {
+    Hello { complete: true, listed: listed.iter().map(|&id| NodeId(id)).collect(), ..Hello::default() }
 }
 
 impl<const N: usize> PeerTable<N> {
@@ -190,7 +197,7 @@ fn a_change_resets_the_hello_timer() {
     assert!(soon(&table, now), "a link is gone");
 
     let (mut table, now, _) = quiet();
-    table.receive_hello(now, 2, &Hello { unconfirmed: 1, ..hello(true, &[1]) });
+    table.receive_hello(now, 2, &Hello { waiting: 1, ..hello(true, &[1]) });
     assert!(soon(&table, now), "a neighbour asks to be listed");
 }
 
@@ -229,9 +236,78 @@ fn nodes_that_have_not_listed_this_one_are_listed_first() {
     }
     table.receive_hello(at(0), 2, &hello(true, &[1]));
     table.receive_hello(at(0), 4, &hello(true, &[1]));
-    let Hello { complete, unconfirmed, listed } = table.next_hello();
-    assert_eq!((complete, unconfirmed, listed.len()), (true, 2, 4));
-    assert!(listed[..2].contains(&NodeId(3)) && listed[..2].contains(&NodeId(5)), "{listed:?}");
+    let Hello { complete, waiting, named, listed } = table.next_hello();
+    assert_eq!((complete, waiting, named.len(), listed.len()), (true, 2, 4, 0));
+    let waiting: Vec<_> = named[..2].iter().map(|named| named.id.0).collect();
+    assert!(waiting.contains(&3) && waiting.contains(&5), "{named:?}");
+    let Hello { waiting, named, listed, .. } = table.next_hello();
+    assert_eq!((waiting, named.len(), listed.len()), (2, 2, 2), "who was named need not be named again");
+}
+
+#[test]
+fn a_neighbour_counts_once_it_has_named_the_present_boot_of_this_node() {
+    let mut table = new::<4>();
+    table.receive(at(0), 2, 1).unwrap();
+    table.receive_hello(at(0), 2, &listing(&[1]));
+    let earlier = Origin { incarnation: 7, ..ME };
+    table.receive_hello(at(0), 2, &Hello { named: [earlier].into_iter().collect(), ..listing(&[]) });
+    assert_eq!(table.neighbours(), [], "recorded in an earlier boot of this node");
+    table.receive_hello(at(0), 2, &hello(true, &[1]));
+    table.receive_hello(at(0), 2, &listing(&[1]));
+    assert_eq!(table.neighbours(), [2]);
+}
+
+#[test]
+fn frames_heard_before_a_silence_are_duplicates_after_it() {
+    let mut table = new::<4>();
+    table.connect(at(0), 2, 5);
+    table.on_timeout(moment(at(60_000)));
+    assert_eq!(table.neighbours(), []);
+    assert_eq!(table.receive(at(60_001), 2, 5), Err(DropReason::Duplicate));
+    assert_eq!((table.receive(at(60_001), 2, 900), table.in_range()), (Ok(()), table.set_of(2)));
+    table.receive_hello(at(60_001), 2, &listing(&[1]));
+    assert_eq!(table.neighbours(), [2]);
+}
+
+#[test]
+fn a_new_node_gets_the_slot_of_the_one_that_was_silent_for_longest() {
+    let mut table = new::<3>();
+    for (millis, id) in [(0, 2), (5, 3), (60_000, 4)] {
+        table.connect(at(millis), id, 1);
+    }
+    table.on_timeout(moment(at(60_000)));
+    table.connect(at(60_000), 5, 1);
+    assert_eq!((table.set_of(2), table.neighbours()), (NodeSet::EMPTY, [5, 4].into()));
+    assert_eq!(table.receive(at(60_000), 3, 1), Err(DropReason::Duplicate), "it is remembered");
+}
+
+#[test]
+fn members_in_range_ask_each_other_to_be_named_and_are() {
+    let mut table = new::<4>();
+    (1..=3).for_each(|id| table.add_member(NodeId(id)).unwrap());
+    table.receive_from_boot(at(0), 2, 4, 1).unwrap();
+    let empty = Heartbeat {
+        advertised: crate::peers::detector::AdvertisedCapacity::UNFIT,
+        counts: heapless::Vec::new(),
+        relayed: heapless::Vec::new(),
+        unconfirmed: NodeSet::EMPTY,
+        named: heapless::Vec::new(),
+    };
+    let next = |table: &mut PeerTable<4>| {
+        let mut heartbeat = empty.clone();
+        table.name_members(&mut heartbeat);
+        (heartbeat.unconfirmed, heartbeat.named.to_vec())
+    };
+    assert_eq!(next(&mut table), (table.set_of(2), [(1, 4)].into()), "a new boot is named unasked");
+    assert_eq!(next(&mut table), (table.set_of(2), [].into()));
+    let from_two = |unconfirmed: usize, boot: u32| {
+        let named = [(0, boot)].into_iter().collect();
+        Heartbeat { unconfirmed: NodeSet::first(unconfirmed), named, ..empty.clone() }
+    };
+    table.on_heartbeat(ME, NodeId(2), &from_two(1, 9));
+    assert_eq!(next(&mut table), (table.set_of(2), [(1, 4)].into()), "it asked, and named another boot");
+    table.on_heartbeat(ME, NodeId(2), &from_two(0, ME.incarnation));
+    assert_eq!((table.is_confirmed(1), next(&mut table)), (true, (NodeSet::EMPTY, [].into())));
 }
 
 /// Returns the hellos of a node with `count` neighbours until all were listed.
@@ -240,6 +316,7 @@ fn hellos<const N: usize>(count: u32, id: impl Fn(u32) -> u32) -> Vec<Hello> {
     for index in 0..count {
         table.connect(at(0), id(index), 1);
     }
+    table.asking = NodeSet::EMPTY;
     let mut hellos: Vec<Hello> = Vec::new();
     while hellos.iter().map(|hello| hello.listed.len()).sum::<usize>() < count as usize {
         hellos.push(table.next_hello());

@@ -1,0 +1,84 @@
+//! Sessions: a reliable message passes from one boot of its origin to one boot of its reader.
+//!
+//! A message that a reader took in, and whose acknowledgement was lost, is sent again. If the reader has rebooted
+//! meanwhile, it has forgotten that it took the message in, and a second delivery would hand it a second token. So a
+//! message is for one boot of its reader. The first message to a reader names that boot: it opens the session. Later ones
+//! need not, as sequence numbers grow and a session takes nothing from before the message that opened it. A reader
+//! without a session refuses a message that does not name its present boot, and its refusal names that boot.
+//!
+//! Whoever learns of another boot abandons what it had for the earlier one, and its stages decide what to send again.
+//! So exactly once means: once per pair of boots, and never to another pair.
+//!
+//! # Paper
+//! D. Belsnes: Single-Message Communication, IEEE Transactions on Communications 24(2), 1976, shows that names for both
+//! ends' boots are needed once ends forget.
+
+use crate::base::ids::NodeSet;
+
+/// The sessions between this boot and the present boots of `N` peers.
+#[derive(Clone, Debug)]
+pub(super) struct Sessions<const N: usize> {
+    /// The highest sequence number delivered from each peer.
+    delivered: [u32; N],
+    /// The peers with an open session to this node.
+    incoming: NodeSet,
+    /// The peers to which this node has an open session.
+    outgoing: NodeSet,
+}
+
+impl<const N: usize> Sessions<N> {
+    pub(super) const fn new() -> Self {
+        Self { delivered: [0; N], incoming: NodeSet::EMPTY, outgoing: NodeSet::EMPTY }
+    }
+
+    /// Ends the sessions with these peers: they are in another boot now.
+    pub(super) fn end(&mut self, set: NodeSet) {
+        self.incoming = self.incoming.without(set);
+        self.outgoing = self.outgoing.without(set);
+    }
+
+    /// Returns whether message `seq` of a peer is new, or `None` where it is for no session; `names_me`: whether it names
+    /// the present boot of this node.
+    pub(super) fn is_new(&self, slot: usize, seq: u32, names_me: bool) -> Option<bool> {
+        if self.incoming.meets(NodeSet::slot(slot)) {
+            return Some(self.delivered.get(slot).is_some_and(|&delivered| seq > delivered));
+        }
+        names_me.then_some(true)
+    }
+
+    /// Records the delivery of message `seq`, which opens the session where it is the first.
+    pub(super) fn deliver(&mut self, slot: usize, seq: u32) {
+        self.incoming = self.incoming.with(NodeSet::slot(slot));
+        if let Some(delivered) = self.delivered.get_mut(slot) {
+            *delivered = seq;
+        }
+    }
+
+    /// The peers to which this node has an open session.
+    pub(super) const fn outgoing(&self) -> NodeSet {
+        self.outgoing
+    }
+
+    /// These peers have accepted a message of this boot in their present one, or refused one.
+    pub(super) const fn set_outgoing(&mut self, set: NodeSet, open: bool) {
+        self.outgoing = if open { self.outgoing.with(set) } else { self.outgoing.without(set) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_opened_by_a_message_that_names_the_boot_and_takes_nothing_from_before_it() {
+        let mut sessions = Sessions::<2>::new();
+        assert_eq!(sessions.is_new(1, 5, false), None);
+        assert_eq!(sessions.is_new(1, 5, true), Some(true));
+        sessions.deliver(1, 5);
+        assert_eq!([4, 5, 6].map(|seq| sessions.is_new(1, seq, false)), [Some(false), Some(false), Some(true)]);
+        assert_eq!(sessions.is_new(1, 4, true), Some(false));
+        assert_eq!(sessions.is_new(0, 6, false), None);
+        sessions.end(NodeSet::slot(1));
+        assert_eq!(sessions.is_new(1, 9, false), None);
+    }
+}
