@@ -1,17 +1,26 @@
 //! The leader lease: which node may act as leader.
 //!
 //! An election names a leader; it cannot exclude that another node was elected elsewhere. In [`Mode::Available`] the
-//! elected node may act, and a partitioned network has two leaders. In [`Mode::Quorum`] the elected node asks the group
-//! once per heartbeat, and acts only while a majority has promised to grant no other node a lease. A grantor counts its
-//! promise from when it was given, the leader its lease from when it asked, each by its own clock with a margin for
-//! clock drift. So a lease expires before the promises behind it, and two majorities share a member: no two nodes hold
-//! a lease at the same instant.
+//! elected node may act, and a partitioned network has two leaders. In [`Mode::Quorum`] each heartbeat of the elected node
+//! asks the group for a lease, and the node acts only while a majority has promised to grant no other node one.
 //!
-//! The same request carries the *view*: the members that count. A leader with a lease removes members that are not up,
-//! and adds them again when they are. Views are ordered by term, then by number.
+//! # Why no two nodes hold a lease at the same instant
+//! A member that hears a heartbeat of the node its own election named, under that very term, promises it the lease, unless
+//! an earlier promise to another node still stands. It counts its promise from that moment; the leader counts its lease
+//! from when it sent that heartbeat, which was before; each by its own clock with a margin for clock drift. So a lease
+//! expires before the promises behind it. A grant names the term and the heartbeat, which no two boots share: however long
+//! it travels, however often it is repeated or joined with others, it says that this member made this promise. Two
+//! majorities share a member, and that member has one promise at a time. A [`Message::Release`] ends promises up to the
+//! heartbeat it names, and its leader holds no lease by then; a promise for a later heartbeat stands.
+//!
+//! # Views
+//! The leader announces the *view*: the members that count. With a lease it removes members that are not up, and adds them
+//! again when they are. Views are ordered by term, then by number; a member that misses one shows that in its next grant,
+//! and its parent repeats the view.
 //!
 //! # Paper
-//! C. Gray, D. Cheriton: Leases, SOSP 1989, for promises that expire by themselves.
+//! C. Gray, D. Cheriton: Leases, SOSP 1989, for promises that expire by themselves. E. Chang: Echo Algorithms, IEEE
+//! Transactions on Software Engineering SE-8(4), 1982, for a question that spreads and answers that return along its path.
 //!
 //! # Assumes
 //! Clocks that never stop and drift by no more than [`lease_at_grantor`] allows for. A debugger that stops a node's
@@ -19,23 +28,44 @@
 //! may have made a promise before.
 //!
 //! # Messages
-//! [`Message::Ask`] from the elected node to all members; [`Message::Grant`] in reply; [`Message::Release`] when it
-//! steps down before its lease expires.
+//! [`Message::Grant`] towards the leader; [`Message::View`] when the view changes, and to members that missed it;
+//! [`Message::Release`] when the leader steps down before its lease expires. All of them unreliable: the next heartbeat
+//! repairs what is lost.
 //!
 //! # Cost
-//! Two reliable messages per member and heartbeat in [`Mode::Quorum`]. None in [`Mode::Available`].
+//! About one grant per member and heartbeat in [`Mode::Quorum`], over any number of hops. None in [`Mode::Available`].
+//!
+//! # Departures
+//! A node sends its answer before all children have answered, where these take long, and then once more.
 
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::config::{lease_at_grantor, lease_at_holder};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::quorum::{Mode, is_majority};
+use crate::base::rng::jitter;
 use crate::base::term::Term;
-use crate::base::time::{Instant, earliest};
-use core::convert::Infallible;
+use crate::base::time::{Duration, Instant, earliest};
+use answer::Answer;
+use grants::{Grants, ROUNDS_MAX};
 
+mod answer;
+mod grants;
 mod message;
 
 pub use message::Message;
+
+/// What the election tells the lease: a heartbeat of the leader was sent or received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Heartbeat {
+    /// The leader.
+    pub leader: NodeId,
+    /// Its term.
+    pub term: Term,
+    /// Which heartbeat.
+    pub count: u32,
+    /// The member it came from; empty at the leader.
+    pub parent: NodeSet,
+}
 
 /// Notices to the application about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,10 +96,11 @@ pub enum Notice {
     Degraded,
 }
 
-/// A promise to grant no other node a lease before `until`.
+/// A promise to grant no other node a lease before `until`, for a heartbeat of `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Promise {
     to: NodeId,
+    heartbeat: (Term, u32),
     until: Instant,
 }
 
@@ -79,22 +110,12 @@ enum Role {
     /// Not elected.
     Follower,
     /// Elected, and asking for a lease.
-    Requesting { round: LeaseRound },
-    /// Holds a lease under `term` until `until`, and warns the application at `warn`, if it has not yet. The current
-    /// round may be for a higher term.
-    Holding { round: LeaseRound, term: Term, until: Instant, warn: Option<Instant> },
+    Requesting,
+    /// Holds a lease under `term` until `until`, and warns the application at `warn`, if it has not yet. Its heartbeats may
+    /// ask for one under a higher term.
+    Holding { term: Term, until: Instant, warn: Option<Instant> },
     /// Elected, and needs no lease.
     Unrestricted,
-}
-
-/// One round of requests, and the grants received in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct LeaseRound {
-    term: Term,
-    number: u32,
-    asked: Instant,
-    grants: NodeSet,
-    next: Instant,
 }
 
 /// The lease of one node, requested or granted.
@@ -108,9 +129,18 @@ pub struct LeaderLease {
     notified: Option<(NodeId, Term)>,
     degraded: bool,
     promise: Option<Promise>,
+    /// The grants to the elected node that this node knows of.
+    grants: Grants,
+    /// When the last heartbeats were sent, the newest first, where this node is elected.
+    asked: [Option<Instant>; ROUNDS_MAX],
+    answer: Answer,
     view: NodeSet,
     /// The term and the number of the view.
     view_number: (Term, u16),
+    /// Whether the leader held a lease when it announced the view.
+    view_acting: bool,
+    /// When to announce the view, or to relay the announcement.
+    view_at: Option<Instant>,
 }
 
 type Out = Outbox<Message, Notice>;
@@ -126,8 +156,13 @@ impl LeaderLease {
             notified: None,
             degraded: false,
             promise: None,
+            grants: Grants::NONE,
+            asked: [None; ROUNDS_MAX],
+            answer: Answer::NONE,
             view: NodeSet::EMPTY,
             view_number: (Term::ZERO, 0),
+            view_acting: false,
+            view_at: None,
         }
     }
 
@@ -148,7 +183,7 @@ impl LeaderLease {
     #[must_use]
     pub fn acting_term(&self, now: Instant) -> Option<Term> {
         match self.role {
-            Role::Follower | Role::Requesting { .. } => None,
+            Role::Follower | Role::Requesting => None,
             Role::Holding { term, until, .. } => (now < until).then_some(term),
             Role::Unrestricted => self.elected.map(|(_, term)| term),
         }
@@ -191,9 +226,13 @@ impl LeaderLease {
             return;
         }
         let before = core::mem::replace(&mut self.elected, elected);
-        match elected.filter(|&(leader, _)| leader == cx.me) {
-            None => self.step_down(cx, out),
-            Some((_, term)) => self.request(cx, term, out),
+        if before != elected {
+            if elected.is_none_or(|(leader, _)| leader != cx.me) {
+                self.step_down(cx, before, out);
+            } else if matches!(self.role, Role::Follower | Role::Unrestricted) {
+                self.role = Role::Requesting;
+            } // otherwise it acts under the old term until a majority has granted the new one
+            (self.grants, self.asked, self.answer) = (Grants::NONE, [None; ROUNDS_MAX], Answer::NONE);
         }
         // A new leader is reported when it holds a lease; the loss of the old one at once.
         if before.map(|(old, _)| old) != elected.map(|(new, _)| new) {
@@ -201,109 +240,183 @@ impl LeaderLease {
         }
     }
 
-    /// Stops leading, and releases the members that promised.
-    fn step_down(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let (Role::Requesting { round } | Role::Holding { round, .. }) = self.role else { return };
+    /// Stops leading under the term of `before`, and releases the members that promised.
+    fn step_down(&mut self, cx: &Context<'_>, before: Option<(NodeId, Term)>, out: &mut Out) {
+        let was_elected = matches!(self.role, Role::Requesting | Role::Holding { .. });
         self.role = Role::Follower;
-        self.promise = self.promise.filter(|promise| promise.to != cx.me);
+        let Some((leader, term)) = before.filter(|_| was_elected) else { return };
         self.notify(cx.me, None, out);
-        out.send(cx.peers, Message::Release { term: round.term });
+        self.on_release(cx, leader, (term, self.grants.count()), out);
     }
 
-    /// Starts to request a lease under `term`, or continues under it.
-    fn request(&mut self, cx: &Context<'_>, term: Term, out: &mut Out) {
-        let round = LeaseRound { term, number: 0, asked: cx.now, grants: NodeSet::EMPTY, next: cx.now };
-        match &mut self.role {
-            Role::Follower | Role::Unrestricted => self.role = Role::Requesting { round },
-            Role::Requesting { round: old } | Role::Holding { round: old, .. } if old.term == term => return,
-            // It acts under the old term until a majority has granted the new one.
-            Role::Requesting { round: old } | Role::Holding { round: old, .. } => *old = round,
+    /// Handles a heartbeat of the leader.
+    fn on_heartbeat(&mut self, cx: &Context<'_>, heartbeat: Heartbeat, out: &mut Out) {
+        let Heartbeat { leader, term, count, parent } = heartbeat;
+        // Only for the leader this node's own election names, and under that very term: a majority must have adopted a
+        // term before any node acts under it, so that later leaders act under higher terms.
+        if self.mode == Mode::Available || self.elected != Some((leader, term)) {
+            return;
         }
-        self.start_round(cx, out);
+        let me = cx.roster.set_of(cx.me);
+        if leader == cx.me {
+            self.begin_round(cx, count);
+            self.update_view(cx);
+        }
+        if self.promise(cx, leader, (term, count)) {
+            self.grants.grant(count, me);
+        }
+        self.answer.on_heartbeat(cx, if leader == cx.me { me } else { parent });
+        if leader == cx.me {
+            self.answer.at = None; // nothing to answer before somebody has
+            self.renew(cx, out);
+        }
     }
 
-    /// Asks the group for the next lease, and announces the view.
-    fn start_round(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let holding = matches!(self.role, Role::Holding { .. });
-        let (Role::Requesting { round } | Role::Holding { round, .. }) = &mut self.role else { return };
-        let present = cx.up.with(round.grants).with(cx.roster.set_of(cx.me));
-        round.number = round.number.saturating_add(1);
-        (round.asked, round.grants) = (cx.now, NodeSet::EMPTY);
-        round.next = cx.now.after(cx.timing.heartbeat);
-        let LeaseRound { term, number, .. } = *round;
-        let stale = present != self.view || self.view_number.0 != term;
-        if holding && stale && is_majority(present, cx.roster.all()) {
-            let number = if self.view_number.0 == term { self.view_number.1.saturating_add(1) } else { 1 };
-            (self.view, self.view_number) = (present, (term, number));
+    /// Notes that heartbeat `count` asks for a lease from now on.
+    fn begin_round(&mut self, cx: &Context<'_>, count: u32) {
+        let by = usize::try_from(count.saturating_sub(self.grants.count())).unwrap_or(ROUNDS_MAX);
+        let old = core::mem::replace(&mut self.asked, [None; ROUNDS_MAX]);
+        for (new, asked) in self.asked.iter_mut().skip(by).zip(old) {
+            *new = asked;
         }
-        let (view, view_number) =
-            if holding && self.view_number.0 == term { (self.view, self.view_number.1) } else { (NodeSet::EMPTY, 0) };
-        out.send(cx.up, Message::Ask { term, round: number, view, view_number });
-        if self.promise(cx, cx.me) {
-            self.on_grant(cx, cx.roster.set_of(cx.me), out);
+        let [newest, ..] = &mut self.asked;
+        *newest = Some(newest.unwrap_or(cx.now));
+        self.grants.advance(count);
+    }
+
+    /// Removes members that are not up from the view of a leader with a lease, or adds them again.
+    fn update_view(&mut self, cx: &Context<'_>) {
+        let (Role::Holding { term, .. }, Some((_, elected))) = (self.role, self.elected) else { return };
+        let present = cx.up.with(self.grants.granted(1)).with(cx.roster.set_of(cx.me));
+        let stale = present != self.view || self.view_number.0 != term || !self.view_acting;
+        if term == elected && stale && is_majority(present, cx.roster.all()) {
+            self.view = present;
+            self.announce_view(cx, term, true);
         }
+    }
+
+    /// Announces the view under its next number.
+    fn announce_view(&mut self, cx: &Context<'_>, term: Term, acting: bool) {
+        let number = if self.view_number.0 == term { self.view_number.1.saturating_add(1) } else { 1 };
+        (self.view_number, self.view_acting) = ((term, number), acting);
+        self.view_at = Some(cx.now);
     }
 
     /// Promises to grant no node but `to` a lease; returns whether this node was free to.
-    fn promise(&mut self, cx: &Context<'_>, to: NodeId) -> bool {
+    fn promise(&mut self, cx: &Context<'_>, to: NodeId, heartbeat: (Term, u32)) -> bool {
         let lease = lease_at_grantor(cx.timing.lease());
         let taken = self.promise.is_some_and(|promise| promise.to != to && promise.until > cx.now);
         if taken || cx.uptime < lease {
             return false;
         }
-        self.promise = Some(Promise { to, until: cx.now.after(lease) });
+        self.promise = Some(Promise { to, heartbeat, until: cx.now.after(lease) });
         true
     }
 
-    /// Counts a grant; a majority of them is a lease.
-    fn on_grant(&mut self, cx: &Context<'_>, from: NodeSet, out: &mut Out) {
-        let (Role::Requesting { round } | Role::Holding { round, .. }) = &mut self.role else { return };
-        round.grants = round.grants.with(from);
-        let round = *round;
-        let until = round.asked.after(lease_at_holder(cx.timing.lease()));
-        if !is_majority(round.grants, cx.roster.all()) || until <= cx.now {
+    /// Takes up a lease that a majority has granted, or a longer one.
+    fn renew(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let Some((_, term)) = self.elected.filter(|&(leader, _)| leader == cx.me) else { return };
+        let granted = self
+            .asked
+            .iter()
+            .enumerate()
+            .find_map(|(age, &asked)| asked.filter(|_| is_majority(self.grants.granted(age), cx.roster.all())));
+        let Some(until) = granted.map(|asked| asked.after(lease_at_holder(cx.timing.lease()))) else { return };
+        let held = match self.role {
+            Role::Holding { term: held, until, .. } if held == term => Some(until),
+            Role::Holding { .. } | Role::Follower | Role::Requesting | Role::Unrestricted => None,
+        };
+        if until <= cx.now || held.is_some_and(|held| held >= until) {
             return;
         }
         let warned = matches!(self.role, Role::Holding { warn: None, .. });
-        // One more round can renew it then.
+        // One more heartbeat can renew it then.
         let warn = until.before(cx.timing.heartbeat).max(cx.now);
-        self.role = Role::Holding { round, term: round.term, until, warn: Some(warn) };
+        self.role = Role::Holding { term, until, warn: Some(warn) };
         self.degraded = false;
-        self.notify(cx.me, Some((cx.me, round.term)), out);
+        self.notify(cx.me, Some((cx.me, term)), out);
         if warned {
-            out.notify(Notice::Gained { term: round.term });
+            out.notify(Notice::Gained { term });
+        }
+        if held.is_none() {
+            self.update_view(cx);
         }
     }
 
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
-            Message::Ask { term, round, view, view_number } => {
-                // Only for the leader this node's own election names, and under that very term: a majority must have
-                // adopted a term before any node acts under it, so that later leaders act under higher terms.
-                if self.mode == Mode::Available || self.elected != Some((from, term)) {
+            Message::Grant { term, to, view_number, count, granted } => {
+                if self.elected.is_none_or(|(_, elected)| elected != term) {
                     return;
                 }
-                if self.promise(cx, from) {
-                    out.send(cx.roster.set_of(from), Message::Grant { term, round });
+                let (received, from) = (Grants::received(count, granted), cx.roster.set_of(from));
+                let news = !self.grants.covers(&received);
+                self.answer.on_overheard(from, &received);
+                if to == cx.me {
+                    self.answer.on_child(cx, from, news);
+                    if (term, view_number) < self.view_number {
+                        self.view_at = Some(self.view_at.unwrap_or_else(|| cx.now.after(crowd(cx))));
+                    }
                 }
-                if view.is_empty() {
-                    self.notify(cx.me, None, out);
-                    self.degrade(out);
-                    return;
+                if self.elected.is_some_and(|(leader, _)| leader == cx.me) && count > self.grants.count() {
+                    return; // no heartbeat of this node: it asked for nothing
                 }
-                self.degraded = false;
-                self.notify(cx.me, Some((from, term)), out);
-                if (term, view_number) > self.view_number {
-                    (self.view, self.view_number) = (view, (term, view_number));
-                }
+                self.grants.join(&received);
+                self.renew(cx, out);
             }
-            Message::Grant { term, round: number } => {
-                let (Role::Requesting { round } | Role::Holding { round, .. }) = self.role else { return };
-                if (round.term, round.number) == (term, number) {
-                    self.on_grant(cx, cx.roster.set_of(from), out);
-                }
+            Message::View { term, number, members } => self.on_view(cx, (term, number), members, out),
+            Message::Release { term, count, leader } => self.on_release(cx, leader, (term, count), out),
+        }
+    }
+
+    /// Adopts a view, and relays it where some members may be out of the sender's range.
+    fn on_view(&mut self, cx: &Context<'_>, number: (Term, u16), members: NodeSet, out: &mut Out) {
+        let Some((leader, term)) = self.elected.filter(|&(leader, _)| leader != cx.me) else { return };
+        if self.mode == Mode::Available || number.0 != term || number <= self.view_number {
+            return;
+        }
+        (self.view_number, self.view_acting) = (number, !members.is_empty());
+        if several_hops(cx) {
+            self.view_at = Some(cx.now.after(crowd(cx)));
+        }
+        if members.is_empty() {
+            self.notify(cx.me, None, out);
+            self.degrade(out);
+        } else {
+            self.view = members;
+            self.degraded = false;
+            self.notify(cx.me, Some((leader, term)), out);
+        }
+    }
+
+    /// Ends the promise for the heartbeats up to this one, and tells members out of the sender's range.
+    fn on_release(&mut self, cx: &Context<'_>, leader: NodeId, heartbeat: (Term, u32), out: &mut Out) {
+        let released = self.promise.is_some_and(|promise| promise.to == leader && promise.heartbeat <= heartbeat);
+        if !released && leader != cx.me {
+            return;
+        }
+        if released {
+            self.promise = None;
+        }
+        if leader == cx.me || several_hops(cx) {
+            out.send(cx.peers, Message::Release { term: heartbeat.0, count: heartbeat.1, leader });
+        }
+    }
+
+    /// Sends what is due.
+    fn send(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let Some((_, term)) = self.elected else { return };
+        if self.view_at.is_some_and(|at| at <= cx.now) {
+            self.view_at = None;
+            if self.view_number.0 == term {
+                let members = if self.view_acting { self.view } else { NodeSet::EMPTY };
+                out.send(cx.peers, Message::View { term, number: self.view_number.1, members });
             }
-            Message::Release { .. } => self.promise = self.promise.filter(|promise| promise.to != from),
+        }
+        if let Some(to) = self.answer.poll(cx, &self.grants).and_then(|to| cx.roster.ids_of(to).next()) {
+            let view_number = if self.view_number.0 == term { self.view_number.1 } else { 0 };
+            let (count, granted) = self.grants.to_message();
+            out.send(cx.peers, Message::Grant { term, to, view_number, count, granted });
         }
     }
 
@@ -324,18 +437,19 @@ impl LeaderLease {
                 let leader = self.notified.take();
                 self.notify(cx.me, leader, out); // it leads a majority again
             }
-            Mode::Available | Mode::Quorum => {} // unchanged; in quorum mode the leader's next request confirms it
+            Mode::Available | Mode::Quorum => {} // unchanged; in quorum mode the leader's next view confirms it
         }
     }
 
     /// Ends an expired lease, and warns the application before.
     fn expire(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let Role::Holding { round, term, until, warn } = self.role else { return };
+        let Role::Holding { term, until, warn } = self.role else { return };
         if until <= cx.now {
-            self.role = Role::Requesting { round };
+            self.role = Role::Requesting;
             self.notify(cx.me, None, out);
+            self.announce_view(cx, self.elected.map_or(term, |(_, elected)| elected), false);
         } else if warn.is_some_and(|at| at <= cx.now) {
-            self.role = Role::Holding { round, term, until, warn: None };
+            self.role = Role::Holding { term, until, warn: None };
             out.notify(Notice::Losing { until });
         }
     }
@@ -343,7 +457,7 @@ impl LeaderLease {
 
 impl Algorithm for LeaderLease {
     type Message = Message;
-    type Command = Infallible;
+    type Command = Heartbeat;
     type Notice = Notice;
 
     fn scope(&self) -> Scope {
@@ -353,31 +467,38 @@ impl Algorithm for LeaderLease {
         }
     }
 
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Infallible>, out: &mut Out) {
+    fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Heartbeat>, out: &mut Out) {
         self.expire(cx, out); // before anything else: the node may have slept
         match input {
             Input::Message { from, message, .. } => self.on_message(cx, from, message, out),
             Input::Fact(Fact::Leader { leader, term }) => self.on_elected(cx, Some((leader, term)), out),
             Input::Fact(Fact::NoLeader) => self.on_elected(cx, None, out),
             Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_)) => self.update_degraded(cx, out),
-            Input::Command(never) => match never {},
-            // A restarted member abstains by itself; the view is this stage's own conclusion; the next round is below.
+            Input::Command(heartbeat) => self.on_heartbeat(cx, heartbeat, out),
+            // A restarted member abstains by itself; the view is this stage's own conclusion.
             Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Parent(_)) | Input::Timeout => {}
         }
-        if let Role::Requesting { round } | Role::Holding { round, .. } = self.role
-            && round.next <= cx.now
-        {
-            self.start_round(cx, out);
-        }
+        self.send(cx, out);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        match self.role {
-            Role::Follower | Role::Unrestricted => None,
-            Role::Requesting { round } => Some(round.next),
-            Role::Holding { round, until, warn, .. } => earliest(warn, Some(round.next.min(until))),
-        }
+        let role = match self.role {
+            Role::Follower | Role::Requesting | Role::Unrestricted => None,
+            Role::Holding { until, warn, .. } => earliest(warn, Some(until)),
+        };
+        let due = earliest(self.answer.at, self.view_at).filter(|_| self.elected.is_some());
+        earliest(role, due)
     }
+}
+
+/// Returns whether some members are out of this node's range.
+fn several_hops(cx: &Context<'_>) -> bool {
+    !cx.peers.without(cx.near).is_empty()
+}
+
+/// A random share of the time in which all nodes in range get their turn.
+fn crowd(cx: &Context<'_>) -> Duration {
+    jitter(cx.timing.contention_window(cx.near.len()), cx.random)
 }
 
 #[cfg(test)]

@@ -88,6 +88,9 @@ pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice 
 
     /// Returns the neighbour the leader's heartbeats come from.
     fn parent(&self) -> NodeSet;
+
+    /// Returns the number of the leader's last heartbeat that was sent or received; 0 is the announcement.
+    fn heartbeat(&self) -> Option<u32>;
 }
 
 #[cfg(test)]

@@ -200,4 +200,8 @@ impl<R: Rounds> Election for R {
     fn parent(&self) -> NodeSet {
         self.candidacy().leadership.parent()
     }
+
+    fn heartbeat(&self) -> Option<u32> {
+        self.candidacy().leadership.leader().map(|leader| leader.heartbeat)
+    }
 }

@@ -1,47 +1,60 @@
 //! Messages of the leader lease.
 
-use crate::base::ids::NodeSet;
+use super::grants::ROUNDS_MAX;
+use crate::base::ids::{NodeId, NodeSet};
 use crate::base::term::Term;
 use crate::wire::{self, Delivery};
 use serde::{Deserialize, Serialize};
 
-/// Messages between the elected node and the members of its group.
+/// Messages between the elected node and the members of its group. Each goes to the members in range; `term` is that of
+/// the elected node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// Asks for a promise to grant no other node a lease.
-    Ask {
-        /// The term of the elected node.
-        term: Term,
-        /// Counts the rounds under this term.
-        round: u32,
-        /// The members that count; empty while the elected node holds no lease.
-        view: NodeSet,
-        /// Counts the views of this term.
-        view_number: u16,
-    },
-    /// Grants the lease.
+    /// Grants the lease that the last heartbeats asked for: the sender's grant, and those it heard of.
     Grant {
-        /// The term that was asked for.
+        /// The term.
         term: Term,
-        /// The round that was asked in.
-        round: u32,
+        /// The member on the way to the elected node, or that node itself.
+        to: NodeId,
+        /// The number of the view that the sender knows.
+        view_number: u16,
+        /// The newest heartbeat that the sender knows.
+        count: u32,
+        /// Who granted it; who granted the one before it but not it, and so on.
+        granted: [NodeSet; ROUNDS_MAX],
     },
-    /// Releases the members from their promises: the sender steps down.
-    Release {
-        /// The term it was elected under.
+    /// Announces the members that count.
+    View {
+        /// The term.
         term: Term,
+        /// Counts the views of this term.
+        number: u16,
+        /// The members; none while the elected node holds no lease.
+        members: NodeSet,
+    },
+    /// Releases the members from their promises: `leader` steps down.
+    Release {
+        /// The term.
+        term: Term,
+        /// The last heartbeat before it stepped down.
+        count: u32,
+        /// Who was elected under this term.
+        leader: NodeId,
     },
 }
 
 impl wire::Message for Message {
     fn delivery(&self) -> Delivery {
-        Delivery::ReliableLatest
+        match self {
+            Self::Grant { .. } => Delivery::Unreliable, // its time is chosen with care
+            Self::View { .. } | Self::Release { .. } => Delivery::Jittered,
+        }
     }
 
     fn name(&self) -> &'static str {
         match self {
-            Self::Ask { .. } => "ask",
             Self::Grant { .. } => "grant",
+            Self::View { .. } => "view",
             Self::Release { .. } => "release",
         }
     }

@@ -7,7 +7,7 @@ use crate::base::lamport::LamportTime;
 use crate::base::time::Duration;
 
 /// Returns the notice of member 1 of three on `input`.
-fn notice(lease: &mut LeaderLease, input: Input<Message, Infallible>) -> Option<Notice> {
+fn notice(lease: &mut LeaderLease, input: Input<Message, Heartbeat>) -> Option<Notice> {
     let mut roster = Roster::<3>::new();
     let [_, one, two] = [0, 1, 2].map(|id| roster.insert(NodeId(id)).unwrap());
     let others = NodeSet::first(3).without(NodeSet::slot(one));
@@ -37,14 +37,28 @@ fn notice(lease: &mut LeaderLease, input: Input<Message, Infallible>) -> Option<
 }
 
 #[test]
-fn a_request_under_an_earlier_term_does_not_confirm_the_leader_of_this_one() {
+fn a_view_of_an_earlier_term_does_not_confirm_the_leader_of_this_one() {
     let [old, new] = [1, 4].map(|number| Term { number, by: NodeId(2) });
-    let ask = |term| {
-        let message = Message::Ask { term, round: 1, view: NodeSet::first(3), view_number: 1 };
-        Input::Message { from: NodeId(2), sent_at: LamportTime(1), message }
+    let view = |term| {
+        let message = Message::View { term, number: 1, members: NodeSet::first(3) };
+        Input::Message { from: NodeId(2), sent_at: LamportTime(0), message }
     };
     let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
     notice(&mut lease, Input::Fact(Fact::Leader { leader: NodeId(2), term: new }));
-    assert_eq!(notice(&mut lease, ask(old)), None);
-    assert_eq!(notice(&mut lease, ask(new)), Some(Notice::LeaderChanged { leader: NodeId(2), term: new }));
+    assert_eq!(notice(&mut lease, view(old)), None);
+    assert_eq!(notice(&mut lease, view(new)), Some(Notice::LeaderChanged { leader: NodeId(2), term: new }));
+}
+
+#[test]
+fn a_release_ends_no_promise_for_a_later_heartbeat() {
+    let term = Term { number: 1, by: NodeId(2) };
+    let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
+    notice(&mut lease, Input::Fact(Fact::Leader { leader: NodeId(2), term }));
+    let heartbeat = Heartbeat { leader: NodeId(2), term, count: 7, parent: NodeSet::slot(2) };
+    notice(&mut lease, Input::Command(heartbeat));
+    for (count, promised) in [(6, true), (7, false)] {
+        let message = Message::Release { term, count, leader: NodeId(2) };
+        notice(&mut lease, Input::Message { from: NodeId(2), sent_at: LamportTime(0), message });
+        assert_eq!(lease.promise.is_some(), promised, "heartbeat {count}");
+    }
 }

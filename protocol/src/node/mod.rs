@@ -54,6 +54,8 @@ pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G
     election: E,
     /// The member the leader's heartbeats come from.
     parent: Option<NodeId>,
+    /// The leader, its term and its heartbeat that the lease was told of last.
+    heartbeat: Option<((NodeId, Term), u32)>,
     lease: LeaderLease,
     mutex: M,
     service: S,
@@ -106,6 +108,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
             detector,
             election,
             parent: None,
+            heartbeat: None,
             lease: LeaderLease::new(config.mode),
             mutex,
             service,

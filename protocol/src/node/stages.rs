@@ -11,7 +11,6 @@ use crate::lease::{self, LeaderLease};
 use crate::mutex::{self, Mutex};
 use crate::peers::detector;
 use crate::service::{self, Service};
-use core::convert::Infallible;
 
 /// Where a node's messages wait to be sent, by the types of its stages.
 type NodeRunner<'n, E, M, S, const N: usize> =
@@ -105,8 +104,24 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
             };
             self.step_lease(now, algorithm::Input::Fact(fact));
         }
+        if G::GROUPED {
+            self.report_heartbeat(now);
+        }
         if M::PRESENT {
             self.report_parent(now);
+        }
+    }
+
+    /// Reports to the lease that the leader's next heartbeat was sent or received.
+    fn report_heartbeat(&mut self, now: Instant) {
+        let newest = self.election.leader().zip(self.election.heartbeat());
+        if self.lease_scope() == Scope::Nobody || newest == self.heartbeat {
+            return;
+        }
+        self.heartbeat = newest;
+        if let Some(((leader, term), count)) = newest {
+            let parent = self.election.parent().and(self.shared.peers.group().all());
+            self.step_lease(now, algorithm::Input::Command(lease::Heartbeat { leader, term, count, parent }));
         }
     }
 
@@ -122,7 +137,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         }
     }
 
-    pub(super) fn step_lease(&mut self, now: Instant, input: algorithm::Input<lease::Message, Infallible>) {
+    pub(super) fn step_lease(&mut self, now: Instant, input: algorithm::Input<lease::Message, lease::Heartbeat>) {
         let scope = self.lease_scope();
         let view = self.lease.view();
         let mut out = Outbox::new();

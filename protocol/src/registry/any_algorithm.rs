@@ -129,6 +129,10 @@ impl Election for AnyElection {
     fn parent(&self) -> NodeSet {
         each_election!(self, one => one.parent())
     }
+
+    fn heartbeat(&self) -> Option<u32> {
+        each_election!(self, one => one.heartbeat())
+    }
 }
 
 impl Mutex for AnyMutex {

@@ -188,11 +188,12 @@ fn every_message_that_goes_round_a_ring_fits_a_reliable_message() {
 #[test]
 fn every_message_of_the_lease_is_pinned() {
     use lease::Message as M;
-    let (term, view) = (TERM, NodeSet::first(9));
+    let (term, count, id) = (TERM, 7, NodeId(300));
+    let granted = [NodeSet::first(9), NodeSet::EMPTY, NodeSet::slot(2), NodeSet::EMPTY];
     let cases: &Cases<M> = &[
-        (M::Ask { term, round: 7, view, view_number: 2 }, &[&[0], T, &[7, 0xFF, 3, 2]]),
-        (M::Grant { term, round: 7 }, &[&[1], T, &[7]]),
-        (M::Release { term }, &[&[2], T]),
+        (M::Grant { term, to: id, view_number: 2, count, granted }, &[&[0], T, X, &[2, 7, 0xFF, 3, 0, 4, 0]]),
+        (M::View { term, number: 2, members: NodeSet::first(9) }, &[&[1], T, &[2, 0xFF, 3]]),
+        (M::Release { term, count, leader: id }, &[&[2], T, &[7], X]),
     ];
     pin(28, cases);
 }
