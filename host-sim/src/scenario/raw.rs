@@ -62,6 +62,7 @@ pub(super) struct RawMedium {
     pub(super) bit_rate: Option<Spanned<Whole<1_000, 1_000_000_000>>>,
     pub(super) csma: Option<Spanned<bool>>,
     pub(super) collisions: Option<Spanned<bool>>,
+    pub(super) capture: Option<Spanned<String>>,
     pub(super) one_way: Option<Spanned<Share>>,
     pub(super) queue: Option<Spanned<Whole<1, 1_000>>>,
     pub(super) loss: Option<Share>,

@@ -2,7 +2,7 @@ use super::*;
 use crate::base::rng::Probability;
 use crate::check::OF_LOCKS;
 use crate::sim::fault_plan::{FaultAction, FaultTarget};
-use crate::sim::medium::MediumPlan;
+use crate::sim::medium::{Capture, MediumPlan};
 use crate::sim::topology::Reach;
 use raw::keys;
 use std::fs;
@@ -40,8 +40,17 @@ fn a_minimal_scenario_has_sensible_defaults() {
     assert_eq!((scenario.world.nodes, scenario.world.duration, scenario.seeds), (4, 10_000_000, 0..1));
     assert_eq!((scenario.election.as_str(), scenario.timing), ("wireless", Timing::RADIO));
     let MediumPlan::Radio(radio) = scenario.world.medium else { panic!("a radio is the default") };
-    assert_eq!(radio.reach, Reach { range: 15.0, range_max: 18.75 });
+    assert_eq!(radio.reach, Reach { range: 15.0, range_max: 18.75, interference: 30.0 });
     assert_eq!((radio.bit_rate, radio.csma, radio.collisions, radio.loss), (250_000, true, true, Probability::NEVER));
+    assert_eq!(radio.capture, Capture::ThreeDb);
+}
+
+#[test]
+fn without_capture_nothing_interferes_beyond_hearing() {
+    let MediumPlan::Radio(radio) = with("[medium]\ncapture = \"none\"\n").unwrap().world.medium else {
+        panic!("a radio is the default")
+    };
+    assert_eq!((radio.capture, radio.reach.interference), (Capture::None, 0.0));
 }
 
 #[test]
@@ -50,6 +59,7 @@ fn an_unknown_name_gives_file_line_and_the_nearest_one() {
         ("[medum]\n", 6, "there is no key \"medum\" here; the nearest is \"medium\""),
         ("[medium]\nlos = \"1%\"\n", 7, "there is no key \"los\" here; the nearest is \"loss\""),
         ("[timing]\nheartbeet = \"1s\"\n", 7, "there is no key \"heartbeet\" here; the nearest is \"heartbeat\""),
+        ("[medium]\ncapture = \"3db\"\n", 7, "there is no capture \"3db\" here; the nearest is \"3dB\""),
         ("[medium]\nkind = \"rado\"\n", 7, "there is no medium \"rado\" here; the nearest is \"radio\""),
         ("[[faults]]\nat = \"1s\"\ndo = \"crush\"\n", 8, "there is no fault \"crush\" here; the nearest is \"crash\""),
         ("[expect]\nfailover = \"5s\"\n", 7, "invalid type: string \"5s\", expected a table such as { p99 = \"5s\" }"),
@@ -120,6 +130,7 @@ fn a_missing_or_misplaced_key_is_named() {
             9,
             "the fault \"heal\" has no key \"probability\"",
         ),
+        ("[medium]\nkind = \"lan\"\ncapture = \"3dB\"\n", 8, "the key \"capture\" goes with the medium \"radio\""),
         ("[medium]\ndelay = \"1ms\"\n", 7, "the key \"delay\" goes with the medium \"lan\""),
         ("[topology]\nshape = \"line\"\ncolumns = 2\n", 6, "the key \"columns\" goes with the shape \"grid\""),
         ("[topology]\nshape = \"positions\"\npositions = [[0, 0]]\n", 6, "there are 1 positions for 4 nodes"),

@@ -9,7 +9,7 @@ use crate::base::algorithm_words::check_words;
 use crate::base::rng::Probability;
 use crate::sim::capacity::{CapacityPlan, CapacityRule};
 use crate::sim::fault_plan::FaultTarget;
-use crate::sim::medium::{LanPlan, MediumPlan, RadioPlan};
+use crate::sim::medium::{Capture, LanPlan, MediumPlan, RadioPlan};
 use crate::sim::mobility::MobilityPlan;
 use crate::sim::topology::{Area, Point, Reach, Shape};
 use crate::sim::world::WorldPlan;
@@ -194,13 +194,17 @@ fn mode(reader: &Reader<'_>, name: Option<Spanned<String>>) -> Result<Mode, Scen
     Ok([Mode::Available, Mode::Quorum][choice])
 }
 
+const CAPTURES: [(&str, Capture); 2] = [("3dB", Capture::ThreeDb), ("none", Capture::None)];
+/// How far frames interfere, in ranges: beyond it a frame alone does not spoil another.
+const INTERFERENCE_RANGES: f64 = 2.0;
+
 fn medium(reader: &Reader<'_>, raw: Option<Spanned<RawMedium>>) -> Result<MediumPlan, ScenarioError> {
     let span = span_of(raw.as_ref()).unwrap_or(0..0);
     let raw = raw.map(Spanned::into_inner).unwrap_or_default();
     let kind = raw.kind.as_ref().map_or(Ok(0), |kind| choose(reader, "medium", kind, ["radio", "lan"].into_iter()))?;
     let is_radio = kind == 0;
     let loss = raw.loss.map_or(Probability::NEVER, |Share(loss)| Probability::new(loss));
-    let of_radio = spans!(raw; range, range_max, bit_rate, csma, collisions, one_way, queue);
+    let of_radio = spans!(raw; range, range_max, bit_rate, csma, collisions, capture, one_way, queue);
     reader.only_with(of_radio, is_radio, "the medium \"radio\"")?;
     reader.only_with(spans!(raw; delay), !is_radio, "the medium \"lan\"")?;
     if !is_radio {
@@ -214,11 +218,15 @@ fn medium(reader: &Reader<'_>, raw: Option<Spanned<RawMedium>>) -> Result<Medium
         let text = format!("reception ends at \"range_max\": it must not be below \"range\" ({range})");
         return Err(reader.error(span_of(raw.range_max.as_ref()).unwrap_or(span), text));
     }
+    let named = |name| choose(reader, "capture", name, CAPTURES.iter().map(|&(name, _)| name));
+    let capture = CAPTURES[raw.capture.as_ref().map_or(Ok(0), named)?].1;
+    let interference = if capture == Capture::None { 0.0 } else { range * INTERFERENCE_RANGES };
     Ok(MediumPlan::Radio(RadioPlan {
-        reach: Reach { range, range_max },
+        reach: Reach { range, range_max, interference },
         bit_rate: raw.bit_rate.map_or(250_000, |rate| rate.into_inner().0 as u32),
         csma: raw.csma.is_none_or(Spanned::into_inner),
         collisions: raw.collisions.is_none_or(Spanned::into_inner),
+        capture,
         loss,
         one_way: raw.one_way.map_or(Probability::NEVER, |share| Probability::new(share.into_inner().0)),
         queue: raw.queue.map_or(16, |queue| queue.into_inner().0 as u16),

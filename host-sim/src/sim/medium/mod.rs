@@ -4,7 +4,7 @@ mod frame_stats;
 mod radio;
 
 pub(crate) use frame_stats::{FrameStats, KindStats};
-pub(crate) use radio::{Dropped, Radio, RadioPlan};
+pub(crate) use radio::{Capture, Dropped, Radio, RadioPlan};
 
 use crate::base::Micros;
 use crate::base::rng::{Probability, Rng};
@@ -34,7 +34,7 @@ impl MediumPlan {
     pub(crate) fn reach(&self) -> Reach {
         match self {
             Self::Radio(radio) => radio.reach,
-            Self::Lan(_) => Reach { range: 15.0, range_max: 15.0 },
+            Self::Lan(_) => Reach::sharp(15.0),
         }
     }
 }

@@ -1,12 +1,23 @@
 //! A radio channel after IEEE 802.15.4: one transmission at a time reaches all receivers in range.
 //!
-//! A transmission is two events, its start and its end, however many receivers it has. At the start every receiver in
-//! range records which transmission it is receiving, or that two overlap; at the end a receiver that still has this one
-//! and no other has received it. Hidden terminals and half duplex follow from one rule: a receiver that is busy, with
-//! another frame or its own, loses whatever else arrives. There is no capture: the stronger of two frames is lost too.
+//! A transmission is two events, its start and its end, however many receivers it has. At the start every receiver that
+//! it reaches learns how strong it is there (`receiver.rs`); at the end a receiver that still holds it intact has received
+//! it. A node that sends receives nothing, nor while its radio turns around afterwards.
 //!
-//! Transmitters use unslotted CSMA/CA: a random back-off, carrier sense, the turnaround from receiving to sending. Two
-//! that sense within one turnaround of each other do not detect each other and collide.
+//! *Capture.* Strength falls with the third power of the distance. A receiver holds the first frame it detects, and keeps
+//! it while that is 3 dB above noise and all other frames together. Frames that are too weak to be received, from up to
+//! two ranges away, count among the others; they are not detected by carrier sense. Without capture any overlap of two
+//! frames spoils both, and frames beyond hearing have no effect. The model agrees with ns-3 (`tests/fidelity.rs`).
+//!
+//! *Networks given by links.* In a ring and in a complete network, the nodes receive by links and not by distance. The
+//! strength of a frame is still that of the distance between the positions on the circle that both are drawn on; nodes
+//! without a link do not disturb each other.
+//!
+//! *Carrier sense.* Transmitters use unslotted CSMA/CA: a random back-off, carrier sense, the turnaround from receiving to
+//! sending. Two that sense within one turnaround of each other do not detect each other and collide; two out of range of
+//! each other, hidden terminals, collide at the receivers between them.
+
+mod receiver;
 
 use super::Medium;
 use crate::base::Micros;
@@ -15,6 +26,7 @@ use crate::sim::event_queue::Kind;
 use crate::sim::frame_pool::FrameRef;
 use crate::sim::topology::Reach;
 use crate::trace::SendFailure;
+use receiver::{Receiver, Transmission};
 use std::collections::VecDeque;
 
 /// Bytes on the air besides the frame: preamble, delimiter and length (6), MAC header and checksum (11).
@@ -34,8 +46,17 @@ const BACKOFF_EXPONENT_MAX: u8 = 5;
 /// How often the channel may be busy before the frame is dropped.
 const BUSY_MAX: u8 = 4;
 
-/// No transmission, or one that collided.
+/// The number of no event.
 const NOTHING: u32 = 0;
+
+/// Whether a receiver keeps a frame that others overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Capture {
+    /// It loses the frame, however weak the others are.
+    None,
+    /// It keeps the frame while that is at least 3 dB above noise and all others together.
+    ThreeDb,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RadioPlan {
@@ -44,20 +65,13 @@ pub(crate) struct RadioPlan {
     /// Whether transmitters sense the channel and back off (CSMA/CA).
     pub(crate) csma: bool,
     pub(crate) collisions: bool,
+    pub(crate) capture: Capture,
     /// The probability that one receiver loses a frame, whatever the distance.
     pub(crate) loss: Probability,
     /// The probability that a link works in one direction only.
     pub(crate) one_way: Probability,
     /// The capacity of a transmit queue; further frames are dropped.
     pub(crate) queue: u16,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Receiver {
-    /// The end of the last transmission that it receives or makes.
-    busy_until: Micros,
-    /// The one transmission it is receiving.
-    receiving: u32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -128,13 +142,13 @@ impl Radio {
             return Ok(());
         }
         let sensed_from = medium.now - SENSE;
-        if self.receivers[slot as usize].busy_until <= sensed_from {
+        if !self.receivers[slot as usize].is_busy(sensed_from) {
             self.schedule(medium, slot, medium.now + TURNAROUND, Kind::TransmitStart);
             return Ok(());
         }
         if self.node_backoff {
             // A receiver that senses the channel loses the frame it was receiving.
-            self.receivers[slot as usize].receiving = NOTHING;
+            self.receivers[slot as usize].release();
         }
         let transmitter = &mut self.transmitters[slot as usize];
         transmitter.busy += 1;
@@ -173,9 +187,9 @@ impl Radio {
         frame
     }
 
-    /// Returns whether a receiver has the transmission `number`, and no other over it.
+    /// Returns whether a receiver has the transmission `number`, and no other spoilt it.
     pub(crate) fn received(&self, receiver: u32, number: u32) -> bool {
-        !self.plan.collisions || self.receivers[receiver as usize].receiving == number
+        !self.plan.collisions || self.receivers[receiver as usize].has(number)
     }
 
     /// Stops a node's radio: its queue is emptied, and its transmission breaks off.
@@ -187,21 +201,22 @@ impl Radio {
 
     /// Starts a node's receiver: it has missed the beginning of every transmission in progress.
     pub(crate) fn listen(&mut self, slot: u32) {
-        self.receivers[slot as usize].receiving = NOTHING;
+        self.receivers[slot as usize].release();
     }
 
-    /// Occupies the channel at the sender and at every receiver in range until `end`.
+    /// Occupies the channel at the sender, at every receiver in range and where the frame interferes until `end`.
     fn occupy(&mut self, medium: &mut Medium, slot: u32, number: u32, end: Micros) {
-        let own = &mut self.receivers[slot as usize];
-        own.receiving = NOTHING;
-        own.busy_until = own.busy_until.max(end);
-        for link in medium.links.of(slot) {
-            if !medium.faults.connects(slot, link.receiver()) {
-                continue;
-            }
-            let receiver = &mut self.receivers[link.receiver() as usize];
-            receiver.receiving = if receiver.busy_until > medium.now { NOTHING } else { number };
-            receiver.busy_until = receiver.busy_until.max(end);
+        let Medium { now, links, faults, .. } = medium;
+        let capture = self.plan.capture;
+        self.receivers[slot as usize].send(end);
+        for signal in links.signals(slot).filter(|signal| faults.connects(slot, signal.receiver)) {
+            let transmission = Transmission { number, end, strength: signal.strength };
+            self.receivers[signal.receiver as usize].start(*now, transmission, capture);
+        }
+        let disturbed = links.interference(slot).iter();
+        for signal in disturbed.filter(|signal| faults.connects(slot, signal.receiver)) {
+            let transmission = Transmission { number, end, strength: signal.strength };
+            self.receivers[signal.receiver as usize].interfere(*now, transmission, capture);
         }
     }
 

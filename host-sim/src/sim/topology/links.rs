@@ -26,14 +26,32 @@ impl Link {
     }
 }
 
-/// The radio range, in metres: every frame arrives up to `range`, then fewer and fewer up to `range_max`.
+/// The radio range, in metres: every frame arrives up to `range`, then fewer and fewer up to `range_max`; frames of
+/// nodes beyond it arrive nowhere, and still interfere with others up to `interference`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reach {
     pub(crate) range: f64,
     pub(crate) range_max: f64,
+    pub(crate) interference: f64,
 }
 
 impl Reach {
+    /// Returns a reach at whose end frames end: nothing is received or disturbed beyond `range`.
+    pub(crate) const fn sharp(range: f64) -> Self {
+        Self { range, range_max: range, interference: 0.0 }
+    }
+
+    /// Returns the distance beyond which a frame has no effect.
+    fn end(self) -> f64 {
+        self.range_max.max(self.interference)
+    }
+
+    /// Returns how strong a frame is at a distance, given by its square: 1 at the range, by a path loss of exponent 3.
+    fn strength(self, distance_squared: f64) -> f32 {
+        let ratio = self.range * self.range / distance_squared.max(f64::MIN_POSITIVE);
+        (ratio * ratio.sqrt()).min(STRENGTH_MAX) as f32
+    }
+
     /// Returns the link quality at a distance, given by its square.
     fn quality(self, distance_squared: f64) -> u8 {
         if distance_squared <= self.range * self.range {
@@ -42,6 +60,16 @@ impl Reach {
         let left = self.range_max - distance_squared.sqrt();
         (left / (self.range_max - self.range) * f64::from(Link::QUALITY_MAX)).max(0.0) as u8
     }
+}
+
+/// The strength of frames from the nearest nodes: those within a hundredth of the range.
+const STRENGTH_MAX: f64 = 1e6;
+
+/// The frames of a sender at one receiver: how strong they are, in parts of their strength at the range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Signal {
+    pub(crate) receiver: u32,
+    pub(crate) strength: f32,
 }
 
 /// Which links are one-way: drawn once per pair, so that movement does not change it.
@@ -71,6 +99,12 @@ impl OneWay {
 pub(crate) struct Links {
     starts: Vec<u32>,
     flat: Vec<Link>,
+    /// The strength of frames, link by link.
+    strengths: Vec<f32>,
+    /// Where each sender's run of `interference` starts.
+    interference_starts: Vec<u32>,
+    /// Where frames are too weak to be received and still interfere.
+    interference: Vec<Signal>,
     cells: Cells,
 }
 
@@ -83,24 +117,40 @@ impl Links {
 
     /// Computes the links again after the nodes have moved; reuses the memory.
     pub(crate) fn rebuild(&mut self, points: &[Point], reach: Reach, one_way: &OneWay) {
-        self.cells.sort(points, reach.range_max);
+        self.cells.sort(points, reach.end());
         self.starts.clear();
         self.flat.clear();
+        self.strengths.clear();
+        self.interference_starts.clear();
+        self.interference.clear();
         for (sender, &point) in (0_u32..).zip(points) {
             self.starts.push(self.flat.len() as u32);
+            self.interference_starts.push(self.interference.len() as u32);
             for cells in self.cells.around(point) {
                 for &receiver in cells {
-                    let quality = reach.quality(point.distance_squared(points[receiver as usize]));
-                    if quality > 0 && receiver != sender && !one_way.is_dead(sender, receiver) {
+                    let distance_squared = point.distance_squared(points[receiver as usize]);
+                    if distance_squared > reach.end() * reach.end() || receiver == sender {
+                        continue;
+                    }
+                    if one_way.is_dead(sender, receiver) {
+                        continue;
+                    }
+                    let (quality, strength) = (reach.quality(distance_squared), reach.strength(distance_squared));
+                    if quality > 0 {
                         self.flat.push(Link::new(receiver, quality));
+                        self.strengths.push(strength);
+                    } else if distance_squared <= reach.interference * reach.interference {
+                        self.interference.push(Signal { receiver, strength });
                     }
                 }
             }
         }
         self.starts.push(self.flat.len() as u32);
+        self.interference_starts.push(self.interference.len() as u32);
     }
 
-    /// Creates links without loss from each sender to its `receivers`.
+    /// Creates links without loss from each sender to its `receivers`, all equally strong; frames interfere nowhere
+    /// else.
     pub(crate) fn by_rule<I: IntoIterator<Item = u32>>(
         nodes: u32,
         one_way: &OneWay,
@@ -113,8 +163,22 @@ impl Links {
             links.flat.extend(reached.map(|receiver| Link::new(receiver, Link::QUALITY_MAX)));
         }
         links.starts.push(links.flat.len() as u32);
+        links.strengths = vec![1.0; links.flat.len()];
+        links.interference_starts = vec![0; nodes as usize + 1];
         links
     }
+
+    /// Gives links that follow from a rule the strengths that follow from the nodes' positions.
+    pub(crate) fn with_strengths(mut self, points: &[Point], reach: Reach) -> Self {
+        for (sender, &point) in (0_u32..).zip(points) {
+            for position in self.range(sender) {
+                let receiver = points[self.flat[position].receiver() as usize];
+                self.strengths[position] = reach.strength(point.distance_squared(receiver));
+            }
+        }
+        self
+    }
+
     pub(crate) fn nodes(&self) -> u32 {
         self.starts.len().saturating_sub(1) as u32
     }
@@ -130,6 +194,18 @@ impl Links {
     /// Returns the link at a position of [`Links::range`].
     pub(crate) fn at(&self, position: usize) -> Link {
         self.flat[position]
+    }
+
+    /// Returns how strong the frames of `sender` are at the receivers of its links.
+    pub(crate) fn signals(&self, sender: u32) -> impl Iterator<Item = Signal> {
+        let strengths = self.strengths[self.range(sender)].iter();
+        self.of(sender).iter().zip(strengths).map(|(link, &strength)| Signal { receiver: link.receiver(), strength })
+    }
+
+    /// Returns where frames of `sender` are too weak to be received and still interfere, and how strong they are there.
+    pub(crate) fn interference(&self, sender: u32) -> &[Signal] {
+        let starts = &self.interference_starts;
+        &self.interference[starts[sender as usize] as usize..starts[sender as usize + 1] as usize]
     }
 
     /// Returns the quality of the link from `from` to `to`; 0 if there is none.
@@ -214,7 +290,7 @@ mod tests {
     use super::*;
     use crate::base::rng::{Rng, Stream};
 
-    const REACH: Reach = Reach { range: 15.0, range_max: 19.0 };
+    const REACH: Reach = Reach { range: 15.0, range_max: 19.0, interference: 30.0 };
 
     fn scattered(count: usize, side: f64) -> Vec<Point> {
         let mut rng = Rng::new(1, Stream::Placement);
@@ -231,9 +307,17 @@ mod tests {
                 found.sort_unstable();
                 let all = (0_u32..).zip(&points).filter(|&(b, _)| b != a);
                 let expected = all
+                    .clone()
                     .map(|(b, &to)| Link::new(b, REACH.quality(from.distance_squared(to))))
                     .filter(|link| link.quality() > 0);
                 assert!(expected.eq(found), "node {a} in {side} m");
+                let mut disturbed: Vec<u32> = links.interference(a).iter().map(|signal| signal.receiver).collect();
+                disturbed.sort_unstable();
+                let expected = all.filter(|&(b, &to)| {
+                    let distance_squared = from.distance_squared(to);
+                    links.quality(a, b) == 0 && distance_squared <= REACH.interference * REACH.interference
+                });
+                assert!(expected.map(|(b, _)| b).eq(disturbed), "around node {a} in {side} m");
             }
         }
     }
@@ -242,8 +326,22 @@ mod tests {
     fn quality_falls_to_zero_between_range_and_range_max() {
         let at = |distance: f64| REACH.quality(distance * distance);
         assert_eq!([at(0.0), at(15.0), at(17.0), at(19.0), at(30.0)], [255, 255, 127, 0, 0]);
-        let sharp = Reach { range: 15.0, range_max: 15.0 };
+        let sharp = Reach::sharp(15.0);
         assert_eq!([sharp.quality(225.0), sharp.quality(226.0)], [255, 0]);
+    }
+
+    #[test]
+    fn strength_falls_with_the_third_power_of_the_distance() {
+        let at = |distance: f64| Signal { receiver: 0, strength: REACH.strength(distance * distance) };
+        let of = |strength: f32| Signal { receiver: 0, strength };
+        assert_eq!([at(15.0), at(30.0), at(7.5), at(0.0)], [of(1.0), of(0.125), of(8.0), of(STRENGTH_MAX as f32)]);
+        let points = [0.0, 15.0, 30.0].map(|x| Point { x, y: 0.0 });
+        let links = Links::by_distance(&points, REACH, &OneWay::NONE);
+        assert_eq!(links.signals(0).collect::<Vec<_>>(), [Signal { receiver: 1, strength: 1.0 }]);
+        assert_eq!(links.interference(0), [Signal { receiver: 2, strength: 0.125 }]);
+        let ring = Links::by_rule(3, &OneWay::NONE, |node| [(node + 1) % 3]).with_strengths(&points, REACH);
+        assert_eq!(ring.signals(2).collect::<Vec<_>>(), [Signal { receiver: 0, strength: 0.125 }]);
+        assert_eq!(ring.interference(2), []);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn scatter(nodes: u32, side: f64, reach: Reach, connected: bool, rng: &mut Rng) 
     if !connected {
         return points;
     }
-    let sure = Reach { range_max: reach.range, ..reach };
+    let sure = Reach::sharp(reach.range);
     let mut links = Links::default();
     for _ in 0..REDRAWS_MAX {
         links.rebuild(&points, sure, &OneWay::NONE);
@@ -81,7 +81,7 @@ fn scatter(nodes: u32, side: f64, reach: Reach, connected: bool, rng: &mut Rng) 
 mod tests {
     use super::*;
 
-    const REACH: Reach = Reach { range: 15.0, range_max: 19.0 };
+    const REACH: Reach = Reach { range: 15.0, range_max: 19.0, interference: 30.0 };
 
     fn degrees(shape: &Shape, nodes: u32) -> Vec<usize> {
         let links = Links::by_distance(&positions(shape, nodes, REACH, 1), REACH, &OneWay::NONE);
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_geometric_network_has_about_its_degree() {
         let points = positions(&Shape::Geometric { degree: 8.0, connected: false }, 5_000, REACH, 1);
-        let sure = Reach { range: 15.0, range_max: 15.0 };
+        let sure = Reach::sharp(15.0);
         let mean = Links::by_distance(&points, sure, &OneWay::NONE).len() as f64 / 5_000.0;
         assert!((7.3..8.3).contains(&mean), "{mean}");
     }

@@ -120,14 +120,16 @@ fn links(plan: &WorldPlan, points: &[Point], ids: &[u32], slots: &[u32], one_way
     let nodes = plan.nodes;
     match (&plan.medium, &plan.shape) {
         (MediumPlan::Lan(_), _) | (_, Shape::Complete) => {
-            Links::by_rule(nodes, one_way, |slot| (0..nodes).filter(move |&other| other != slot))
+            let all = Links::by_rule(nodes, one_way, |slot| (0..nodes).filter(move |&other| other != slot));
+            all.with_strengths(points, plan.medium.reach())
         }
-        (MediumPlan::Radio(_), Shape::Ring { .. }) => Links::by_rule(nodes, one_way, |slot| {
+        (MediumPlan::Radio(radio), Shape::Ring { .. }) => Links::by_rule(nodes, one_way, |slot| {
             let id = ids[slot as usize];
             let mut neighbours = vec![(id + 1) % nodes, (id + nodes - 1) % nodes];
             neighbours.dedup(); // in a ring of two, both neighbours are the same node
             neighbours.into_iter().filter(move |&other| other != id).map(|other| slots[other as usize])
-        }),
+        })
+        .with_strengths(points, radio.reach),
         (MediumPlan::Radio(radio), _) => Links::by_distance(points, radio.reach, one_way),
     }
 }
