@@ -234,9 +234,12 @@ impl LeaderLease {
             } // otherwise it acts under the old term until a majority has granted the new one
             (self.grants, self.asked, self.answer) = (Grants::NONE, [None; ROUNDS_MAX], Answer::NONE);
         }
-        // A new leader is reported when it holds a lease; the loss of the old one at once.
-        if before.map(|(old, _)| old) != elected.map(|(new, _)| new) {
-            self.notify(cx.me, None, out);
+        // A new leader is reported when it holds a lease; the loss of the old one at once. One that was missed for a while
+        // has announced its view already.
+        let acting =
+            elected.filter(|&(leader, term)| leader != cx.me && self.view_number.0 == term && self.view_acting);
+        if acting.is_some() || before.map(|(old, _)| old) != elected.map(|(new, _)| new) {
+            self.notify(cx.me, acting, out);
         }
     }
 
@@ -265,7 +268,8 @@ impl LeaderLease {
         if self.promise(cx, leader, (term, count)) {
             self.grants.grant(count, me);
         }
-        self.answer.on_heartbeat(cx, if leader == cx.me { me } else { parent });
+        let parent = if leader == cx.me { me } else { parent };
+        self.answer.on_heartbeat(cx, parent, parent == cx.roster.set_of(leader), count);
         if leader == cx.me {
             self.answer.at = None; // nothing to answer before somebody has
             self.renew(cx, out);
@@ -353,7 +357,7 @@ impl LeaderLease {
                 let news = !self.grants.covers(&received);
                 self.answer.on_overheard(from, &received);
                 if to == cx.me {
-                    self.answer.on_child(cx, from, news);
+                    self.answer.on_child(cx, from, news, received.granted(ROUNDS_MAX.saturating_sub(1)));
                     if (term, view_number) < self.view_number {
                         self.view_at = Some(self.view_at.unwrap_or_else(|| cx.now.after(crowd(cx))));
                     }

@@ -37,8 +37,9 @@ type Out<M> = Outbox<M, Notice>;
 enum Belief {
     /// There is no leader; `lost` was the last one.
     Vacant { lost: Option<NodeId> },
-    /// Another node leads, until `until` without a heartbeat; `via` is the neighbour its heartbeats come from.
-    Following { leader: Leader, until: Instant, via: NodeSet },
+    /// Another node leads, until `until` without a heartbeat; `via` is the neighbour its heartbeats come from. In a crowd,
+    /// asks for the next one at `ask`.
+    Following { leader: Leader, until: Instant, via: NodeSet, ask: Option<Instant> },
     /// This node leads; its next heartbeat is due at `next`.
     Leading { leader: Leader, next: Instant },
 }
@@ -298,7 +299,7 @@ impl Leadership {
         self.belief = if candidate.id == cx.me {
             Belief::Leading { leader, next: cx.now.after(cx.timing.heartbeat) }
         } else {
-            Belief::Following { leader, until: cx.now.after(left), via: from }
+            Belief::Following { leader, until: cx.now.after(left), via: from, ask: flood::ask_at(cx) }
         };
         if changed {
             out.notify(if candidate.id == cx.me {
@@ -310,7 +311,7 @@ impl Leadership {
         if heartbeat == 0 && self.announced_by_election {
             self.flood = Flood::Done;
         } else {
-            self.flood(cx, from, cx.timing.reflood_count, out);
+            self.relay(cx, from, out);
         }
         if self.demanded > term {
             // Once per heartbeat, until the leader has raised its term.
@@ -323,7 +324,7 @@ impl Leadership {
 
     /// Removes neighbours whose links are gone.
     pub(super) fn remove_peers(&mut self, set: NodeSet) {
-        if let Flood::Listening { informed, .. } = &mut self.flood {
+        if let Flood::Listening { informed, .. } | Flood::Waiting { informed, .. } = &mut self.flood {
             *informed = informed.without(set);
         }
         if let Belief::Following { via, .. } = &mut self.belief {
@@ -349,16 +350,13 @@ impl Leadership {
             }
             Belief::Vacant { .. } | Belief::Following { .. } | Belief::Leading { .. } => {}
         }
-        match self.flood {
-            Flood::Listening { informed, left, at } if at <= cx.now => {
-                if cx.near.without(informed).is_empty() {
-                    self.flood = Flood::Done;
-                } else {
-                    self.flood(cx, informed, left.saturating_sub(1), out);
-                }
-            }
-            Flood::Done | Flood::Listening { .. } => {}
+        if let Belief::Following { ask, .. } = &mut self.belief
+            && ask.is_some_and(|at| at <= cx.now)
+        {
+            *ask = None;
+            self.flood(cx, NodeSet::EMPTY, 0, out); // whoever has a newer heartbeat sends that again
         }
+        self.on_flood_timeout(cx, out);
         false
     }
 
@@ -366,12 +364,12 @@ impl Leadership {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let belief = match &self.belief {
             Belief::Vacant { .. } => None,
-            Belief::Following { until, .. } => Some(*until),
+            Belief::Following { until, ask, .. } => earliest(Some(*until), *ask),
             Belief::Leading { next, .. } => Some(*next),
         };
         let flood = match self.flood {
             Flood::Done => None,
-            Flood::Listening { at, .. } => Some(at),
+            Flood::Waiting { at, .. } | Flood::Listening { at, .. } => Some(at),
         };
         earliest(belief, flood)
     }

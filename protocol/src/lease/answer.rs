@@ -13,6 +13,8 @@ use crate::base::time::{Duration, Instant};
 
 /// How often a member says the same.
 const TRIES_MAX: u8 = 3;
+/// How many nodes in range make a crowd.
+const CROWD: u32 = 12;
 
 /// What a member has to say, and to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,18 +47,27 @@ impl Answer {
         at: None,
     };
 
-    /// A heartbeat came from `parent`: answers it later, sooner where no child is expected to.
-    pub(super) fn on_heartbeat(&mut self, cx: &Context<'_>, parent: NodeSet) {
+    /// Heartbeat `count` came from `parent`, the leader itself if `direct`: answers it later, sooner where no child is
+    /// expected to. In a crowd around the leader, each member answers every other heartbeat, once: enough of them arrive.
+    pub(super) fn on_heartbeat(&mut self, cx: &Context<'_>, parent: NodeSet, direct: bool, count: u32) {
         if parent != self.parent {
             (self.parent, self.understood) = (parent, Grants::NONE);
         }
         (self.children, self.answered, self.tries) = (self.answered, NodeSet::EMPTY, 0);
         let wait = if self.children.is_empty() { Duration::ZERO } else { patience(cx.timing) };
         self.at = Some(cx.now.after(wait.plus(crowd(cx))));
+        if direct && self.children.is_empty() && cx.near.len() >= CROWD {
+            let number = cx.roster.slot_of(cx.me).and_then(|slot| u32::try_from(slot).ok()).unwrap_or(0);
+            self.tries = TRIES_MAX.saturating_sub(1);
+            self.at = self.at.filter(|_| count.wrapping_add(number) & 1 == 0);
+        }
     }
 
-    /// A member answered this node, and said something new or not.
-    pub(super) fn on_child(&mut self, cx: &Context<'_>, child: NodeSet, news: bool) {
+    /// A member answered this node for itself and others, and said something new or not.
+    pub(super) fn on_child(&mut self, cx: &Context<'_>, child: NodeSet, news: bool, others: NodeSet) {
+        if cx.near.len() >= CROWD && others.without(child).is_empty() && self.parent == cx.roster.set_of(cx.me) {
+            return; // one of a crowd around the leader, and not waiting to be understood
+        }
         self.answered = self.answered.with(child);
         if news {
             self.tries = 0;
@@ -87,7 +98,8 @@ impl Answer {
         if cx.roster.set_of(cx.me) == self.parent {
             self.understood = *grants; // the leader says what it knows once
         } else {
-            self.at = Some(cx.now.after(patience(cx.timing).times(2).plus(crowd(cx))));
+            let pause = patience(cx.timing).mul_ratio(1, 2).times(u32::from(self.tries));
+            self.at = Some(cx.now.after(pause.plus(crowd(cx))));
         }
         Some(self.parent)
     }

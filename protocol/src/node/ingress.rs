@@ -31,6 +31,10 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         if let Err(reason @ (DropReason::Duplicate | DropReason::EarlierBoot)) = known {
             return Err(reason);
         }
+        if G::GROUPED && known.is_ok() {
+            let from = self.shared.peers.group().set_of(packet.sender);
+            self.detector.on_frame(from.and(self.shared.peers.confirmed()), now);
+        }
         match packet.kind.stage().ok_or(DropReason::UnknownKind)? {
             Stage::Peers => self.on_hello(now, &packet),
             Stage::Link => self.on_ack(now, &packet),
@@ -74,7 +78,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         shared.peers.on_heartbeat(shared.origin(), packet.sender, &heartbeat);
         // A node that has just booted gives its peers the time to learn of that.
         let young = now.since(shared.booted_at) < shared.config.timing.heartbeat.times(UNPROVEN_HEARTBEATS);
-        let proven = young || from.slots().any(|slot| shared.peers.is_confirmed(slot));
+        let proven = young || from.meets(shared.peers.confirmed());
         self.detector.on_heartbeat(&shared.detector_context(now), from, &heartbeat, proven);
         self.hurry_heartbeat(now);
         self.report_members(now);

@@ -2,7 +2,8 @@
 //!
 //! Every member sends a [`Heartbeat`] once per interval. Where members are out of each other's range, it also gossips
 //! the heartbeat counters of all members, so that they travel one hop per heartbeat without flooding. A member whose
-//! counter has not grown for too long is suspected; when it grows again, the member is up again.
+//! counter has not grown for too long, and of which no other frame was received, is suspected; when its counter grows
+//! again, the member is up again.
 //!
 //! # Paper
 //! R. van Renesse, Y. Minsky, M. Hayden: A Gossip-Style Failure Detection Service, Middleware 1998, for the counters;
@@ -198,6 +199,15 @@ impl<const N: usize> Detector<N> {
             }
         }
         self.seen = self.seen.with(set);
+    }
+
+    /// Records a frame of a member that is proven to be no recording: a sign of life, if not a heartbeat.
+    pub(crate) fn on_frame(&mut self, from: NodeSet, now: Instant) {
+        for slot in from.without(self.suspected).slots() {
+            if let Some(member) = self.members.get_mut(slot) {
+                member.last = CoarseInstant::of(now);
+            }
+        }
     }
 
     /// Records that these members have rebooted.

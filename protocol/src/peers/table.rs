@@ -144,9 +144,9 @@ impl<const N: usize> PeerTable<N> {
         self.peers.get(slot).map_or(0, |peer| peer.incarnation.current())
     }
 
-    /// Returns whether the node in `slot` has named the present boot of this node.
-    pub(crate) fn is_confirmed(&self, slot: usize) -> bool {
-        self.confirmed.meets(NodeSet::slot(slot))
+    /// Returns the peers that have named the present boot of this node.
+    pub(crate) const fn confirmed(&self) -> NodeSet {
+        self.confirmed
     }
 
     /// Returns the nodes in range.

@@ -3,6 +3,7 @@
 use super::{Belief, Leader, LeaderMessage, Leadership, Out};
 use crate::algorithm::Context;
 use crate::base::ids::NodeSet;
+use crate::base::rng::jitter;
 use crate::base::time::{Duration, Instant};
 
 /// Progress of the current flood at this node.
@@ -10,11 +11,52 @@ use crate::base::time::{Duration, Instant};
 pub(super) enum Flood {
     /// All neighbours are informed, or the message was sent often enough.
     Done,
+    /// In a crowd, about to relay the message at `at`, unless enough neighbours have by then.
+    Waiting { informed: NodeSet, at: Instant },
     /// Waiting for neighbours to relay the message. `informed` have; it is sent again at `at`, at most `left` times.
     Listening { informed: NodeSet, left: u8, at: Instant },
 }
 
+/// How many neighbours make a crowd, in which not every node relays a message.
+const CROWD: u32 = 12;
+/// How many copies of a message are enough in a crowd.
+const COPIES_ENOUGH: u32 = 3;
+
+/// When a follower in a crowd misses the next heartbeat: it may have been in nobody's mind.
+pub(super) fn ask_at(cx: &Context<'_>) -> Option<Instant> {
+    (cx.near.len() >= CROWD).then(|| cx.now.after(cx.timing.heartbeat.mul_ratio(3, 2)))
+}
+
 impl Leadership {
+    /// Relays the current state, which `informed` have; in a crowd, only if few others do.
+    pub(super) fn relay<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, informed: NodeSet, out: &mut Out<M>) {
+        if cx.near.len() < CROWD {
+            return self.flood(cx, informed, cx.timing.reflood_count, out);
+        }
+        let window = cx.timing.contention_window(cx.near.len());
+        self.flood = Flood::Waiting { informed, at: cx.now.after(jitter(window, cx.random)) };
+    }
+
+    /// Sends the message again, or for the first time, where it is due.
+    pub(super) fn on_flood_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) {
+        match self.flood {
+            Flood::Waiting { informed, at } if at <= cx.now => {
+                self.flood = Flood::Done;
+                if informed.len() < COPIES_ENOUGH {
+                    self.flood(cx, informed, 0, out);
+                }
+            }
+            Flood::Listening { informed, left, at } if at <= cx.now => {
+                if cx.near.without(informed).is_empty() {
+                    self.flood = Flood::Done;
+                } else {
+                    self.flood(cx, informed, left.saturating_sub(1), out);
+                }
+            }
+            Flood::Done | Flood::Waiting { .. } | Flood::Listening { .. } => {}
+        }
+    }
+
     /// Sends the current state, which `informed` have, and waits for neighbours to relay it.
     pub(super) fn flood<M: From<LeaderMessage>>(
         &mut self,
@@ -39,7 +81,7 @@ impl Leadership {
 
     /// Records that neighbours relayed the current state.
     pub(super) fn on_relayed(&mut self, set: NodeSet) {
-        if let Flood::Listening { informed, .. } = &mut self.flood {
+        if let Flood::Listening { informed, .. } | Flood::Waiting { informed, .. } = &mut self.flood {
             *informed = informed.with(set);
         }
     }
@@ -60,7 +102,12 @@ impl Leadership {
 
     /// Sends the current state again soon, as `set` may have missed it.
     pub(in crate::election) fn inform(&mut self, cx: &Context<'_>, set: NodeSet) {
+        // In a crowd many notice at once: it is enough that a few of them answer.
+        if cx.near.len() >= CROWD && cx.random.checked_rem(cx.near.len()).is_none_or(|draw| draw > COPIES_ENOUGH) {
+            return;
+        }
         match &mut self.flood {
+            Flood::Waiting { .. } => {} // about to be sent anyway
             Flood::Listening { informed, .. } => *informed = informed.without(set),
             Flood::Done if matches!(self.belief, Belief::Vacant { .. }) => {}
             Flood::Done => {

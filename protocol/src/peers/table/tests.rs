@@ -307,7 +307,7 @@ fn members_in_range_ask_each_other_to_be_named_and_are() {
     table.on_heartbeat(ME, NodeId(2), &from_two(1, 9));
     assert_eq!(next(&mut table), (table.set_of(2), [(1, 4)].into()), "it asked, and named another boot");
     table.on_heartbeat(ME, NodeId(2), &from_two(0, ME.incarnation));
-    assert_eq!((table.is_confirmed(1), next(&mut table)), (true, (NodeSet::EMPTY, [].into())));
+    assert_eq!((table.confirmed(), next(&mut table)), (table.set_of(2), (NodeSet::EMPTY, [].into())));
 }
 
 /// Returns the hellos of a node with `count` neighbours until all were listed.
