@@ -12,7 +12,7 @@ use crate::demo::second_tick::SecondTick;
 use crate::net::{FRAME_BYTES_MAX, FrameBuffer, ReceivedFrame, Transport};
 use crate::report::{RecordsAtBoot, Report, Status};
 use crate::storage::config_page::{ConfigPage, options};
-use crate::storage::record_store::RecordStore;
+use crate::storage::record_store::{LoadError, RecordStore};
 use crate::vitals::CapacityInputs;
 use core::future::{Future, pending, ready};
 use embassy_futures::select::{Either3, select3};
@@ -143,6 +143,8 @@ impl FromPage for Option<Group> {
 pub enum Stop {
     /// The configuration is invalid.
     BadConfig(ConfigError),
+    /// Records cannot be read. They may be intact, so none may be stored over them.
+    LoadFailed,
     /// Records cannot be stored, so no frame may be sent.
     StoreFailed,
     /// The node has halted.
@@ -155,6 +157,7 @@ impl Stop {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::BadConfig(_) => "invalid configuration",
+            Self::LoadFailed => "records cannot be read",
             Self::StoreFailed => "records cannot be stored",
             Self::Halted(Halt::Outbox) => "a stage exceeded its outputs per step",
             Self::Halted(Halt::Queue) => "the link has no room for a reliable message",
@@ -176,7 +179,7 @@ pub async fn run<E: Election, M: Mutex, const N: usize, S: Service, G: Membershi
     let stored = store.load().await;
     let mut node = match boot::<E, M, N, S, G>(start, stored, board) {
         Ok(node) => node,
-        Err(error) => return report_stop(Stop::BadConfig(error), board),
+        Err(stop) => return report_stop(stop, board),
     };
     let mut housekeeping = Housekeeping::new(&start.page);
     let mut tick = SecondTick::default();
@@ -215,9 +218,9 @@ pub async fn run<E: Election, M: Mutex, const N: usize, S: Service, G: Membershi
 /// Makes the node from its configuration and the stored records.
 fn boot<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
     start: &Start<E, M, S, G>,
-    stored: Option<Records>,
+    stored: Result<Option<Records>, LoadError>,
     board: &mut impl Board<S>,
-) -> Result<Node<E, M, N, S, G>, ConfigError> {
+) -> Result<Node<E, M, N, S, G>, Stop> {
     let Start { page, group, election, mutex, service, entropy } = start;
     let config = Config {
         me: NodeId(page.id),
@@ -228,17 +231,21 @@ fn boot<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
         timing: if page.has(options::LAN) { Timing::LAN } else { Timing::RADIO },
     };
     let (at_boot, records) = match stored {
-        Some(records) => (RecordsAtBoot::Kept, Some(records)),
-        None if page.has(options::FACTORY) => (RecordsAtBoot::New, Some(Records::FACTORY)),
-        None => (RecordsAtBoot::Lost, None),
+        Ok(Some(records)) => (RecordsAtBoot::Kept, Some(records)),
+        Ok(None) if page.has(options::FACTORY) => (RecordsAtBoot::New, Some(Records::FACTORY)),
+        Ok(None) | Err(LoadError::Lost) => (RecordsAtBoot::Lost, None),
+        Err(LoadError::Unreadable) => return Err(Stop::LoadFailed),
     };
     let capacity = configured_capacity(page).get();
     board.on_report(&Report::Starting { node: config.me, capacity, records: at_boot });
     let seed = mix(&[page.seed, *entropy, records.map_or(0, |records| u64::from(records.incarnation))]);
     let (election, mutex) = (election(), mutex());
-    let (Some(election), Some(mutex)) = (election, mutex) else { return Err(ConfigError::UnknownOption) };
+    let (Some(election), Some(mutex)) = (election, mutex) else {
+        return Err(Stop::BadConfig(ConfigError::UnknownOption));
+    };
     let stages = Stages { election, mutex, service: service() };
-    Node::new(config, &group(page)?, Boot { records, seed }, now(), stages)
+    let group = group(page).map_err(Stop::BadConfig)?;
+    Node::new(config, &group, Boot { records, seed }, now(), stages).map_err(Stop::BadConfig)
 }
 
 fn configured_capacity(page: &ConfigPage) -> Capacity {

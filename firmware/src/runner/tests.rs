@@ -1,15 +1,17 @@
 //! The loop on a desktop, with a test's transport, memory and clock.
 
-use super::{Board, DriverCounters, FEED_PERIOD, FromPage, Start, run};
+use super::{Board, DriverCounters, FEED_PERIOD, FromPage, Start, Stop, run};
 use crate::net::{Counters, FrameBuffer, ReceivedFrame, Transport};
 use crate::report::{RecordsAtBoot, Report};
 use crate::storage::config_page::{ConfigPage, Secret, options};
+use crate::storage::record_store::{LoadError, RecordStore, StoreError};
 use crate::storage::retained_store::RetainedStore;
 use crate::storage::retained_store::tests::TestMemory;
 use crate::tests::{reset_clock, run_for};
 use core::future::{pending, poll_fn};
 use core::pin::pin;
 use core::task::Poll;
+use embassy_futures::block_on;
 use embassy_time::Duration;
 use protocol::NodeId;
 use protocol::base::lamport::LamportTime;
@@ -131,6 +133,19 @@ fn calls_with<S: Service>(
     calls.take()
 }
 
+/// A store whose memory cannot be read.
+struct Unreadable;
+
+impl RecordStore for Unreadable {
+    async fn load(&mut self) -> Result<Option<Records>, LoadError> {
+        Err(LoadError::Unreadable)
+    }
+
+    async fn save(&mut self, _: Records) -> Result<(), StoreError> {
+        panic!("records are stored over those that could not be read");
+    }
+}
+
 fn reports(calls: &[Call]) -> Vec<Report<'_>> {
     calls.iter().filter_map(|call| if let Call::Reported(line) = call { Report::parse(line) } else { None }).collect()
 }
@@ -182,6 +197,25 @@ fn a_board_that_lost_its_records_leads_only_after_the_quarantine() {
     assert!(stored(&calls).incarnation >= 1 << 31, "a number that no counted boot has");
     assert!(!leads(&calls), "within the quarantine");
     assert!(leads(&calls_in(page, &TestMemory::filled(0), false, 10)), "after the quarantine");
+}
+
+#[test]
+fn a_board_that_cannot_read_its_records_stops_and_leaves_them_alone() {
+    reset_clock();
+    let calls = Calls::default();
+    let mut transport = TestTransport { calls: calls.clone(), flooded: false };
+    let start = Start {
+        page: PAGE,
+        group: Option::<Group>::from_page,
+        election: || Some(Wireless::new()),
+        mutex: || Some(NoMutex),
+        service: || NoService,
+        entropy: 0,
+    };
+    let mut board = TestBoard(calls.clone());
+    let stop = block_on(run::<_, _, 8, _, _>(&start, &mut transport, &mut Unreadable, &mut board));
+    assert_eq!(stop, Stop::LoadFailed);
+    assert_eq!(reports(&calls.take()), [Report::Stopped("records cannot be read")]);
 }
 
 #[test]

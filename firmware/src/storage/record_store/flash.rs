@@ -4,7 +4,7 @@
 //! interrupted write leaves the record before it. The protocol reserves its numbers in blocks, so a board writes at
 //! boot and once in many elections.
 
-use super::{RecordStore, StoreError};
+use super::{LoadError, RecordStore, StoreError};
 use core::ops::Range;
 use embedded_storage_async::nor_flash::NorFlash;
 use protocol::base::records::Records;
@@ -15,6 +15,8 @@ use sequential_storage::map::{MapConfig, MapStorage};
 const KEY: u8 = 1;
 /// Room for a key and the records, in whole words of the widest flash.
 const WORK_BYTES: usize = 64;
+/// How often the records are read before they count as unreadable or lost.
+const READS_MAX: u8 = 3;
 
 /// Stores records in a range of flash.
 pub struct FlashStore<F: NorFlash>(MapStorage<u8, F, Cache<Uncached, Uncached, Uncached, u8>>);
@@ -39,14 +41,21 @@ impl<F: NorFlash> FlashStore<F> {
 }
 
 impl<F: NorFlash> RecordStore for FlashStore<F> {
-    async fn load(&mut self) -> Option<Records> {
+    async fn load(&mut self) -> Result<Option<Records>, LoadError> {
         let mut work = [0; WORK_BYTES];
-        let found = self.0.fetch_item::<[u8; Records::BYTES]>(&mut work, &KEY).await;
-        if found.as_ref().is_err_and(|error| !matches!(error, Error::Storage { .. })) {
-            // The pages hold no store, and no save would ever succeed. The caller learns that the records are lost.
-            let _ = self.0.erase_all().await;
+        let mut reads = 1;
+        loop {
+            match self.0.fetch_item::<[u8; Records::BYTES]>(&mut work, &KEY).await {
+                Ok(Some(bytes)) => return Ok(Some(Records::from_bytes(bytes))),
+                Ok(None) | Err(_) if reads < READS_MAX => reads = reads.saturating_add(1),
+                Ok(None) => return Ok(None),
+                Err(Error::Storage { .. }) => return Err(LoadError::Unreadable),
+                Err(_) => break,
+            }
         }
-        found.ok().flatten().map(Records::from_bytes)
+        // The pages hold no store, and no save would ever succeed.
+        let _ = self.0.erase_all().await;
+        Err(LoadError::Lost)
     }
 
     async fn save(&mut self, records: Records) -> Result<(), StoreError> {

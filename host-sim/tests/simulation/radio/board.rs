@@ -8,7 +8,7 @@ use firmware::net::{Counters, Transport};
 use firmware::report::Report;
 use firmware::runner::{self, Board, DriverCounters, FromPage, HostCommand, Start};
 use firmware::storage::config_page::{ConfigPage, Secret, options};
-use firmware::storage::record_store::{RecordStore, StoreError};
+use firmware::storage::record_store::{LoadError, RecordStore, StoreError};
 use firmware::vitals::CapacityInputs;
 use host_sim::Scenario;
 use host_sim::nodes::ScenarioNode;
@@ -49,8 +49,8 @@ type Shared = Rc<RefCell<Exchange>>;
 struct Flash(Shared);
 
 impl RecordStore for Flash {
-    async fn load(&mut self) -> Option<Records> {
-        self.0.borrow().records
+    async fn load(&mut self) -> Result<Option<Records>, LoadError> {
+        self.0.borrow().records.map(Some).ok_or(LoadError::Lost)
     }
 
     async fn save(&mut self, records: Records) -> Result<(), StoreError> {

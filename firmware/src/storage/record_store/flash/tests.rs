@@ -1,5 +1,5 @@
 use super::{BadRange, FlashStore};
-use crate::storage::record_store::{RecordStore, StoreError};
+use crate::storage::record_store::{LoadError, RecordStore, StoreError};
 use embassy_futures::block_on;
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash};
 use protocol::base::lamport::LamportTime;
@@ -14,12 +14,20 @@ const PAGES: usize = 4;
 const BASE: usize = PAGE;
 const RANGE: core::ops::Range<u32> = 1024..5 * 1024;
 
-/// Flash of any word length that outlives a reset, clears bits only, and loses power after a number of writes.
+/// Flash of any word length that outlives a reset, clears bits only, and loses power after a number of writes. Of its
+/// reads the first few may fail, or return noise.
 #[derive(Clone)]
 struct Chip<const WORD: usize> {
     bytes: Rc<RefCell<Vec<u8>>>,
     erased: Rc<RefCell<usize>>,
     steps_left: Rc<RefCell<usize>>,
+    bad_reads: Rc<RefCell<(usize, BadRead)>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BadRead {
+    Fails,
+    Noise,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +42,8 @@ impl NorFlashError for Dead {
 impl<const WORD: usize> Chip<WORD> {
     fn filled(byte: u8) -> Self {
         let bytes = Rc::new(RefCell::new(std::vec![byte; BASE + PAGES * PAGE]));
-        Self { bytes, erased: Rc::default(), steps_left: Rc::new(RefCell::new(usize::MAX)) }
+        let bad_reads = Rc::new(RefCell::new((0, BadRead::Fails)));
+        Self { bytes, erased: Rc::default(), steps_left: Rc::new(RefCell::new(usize::MAX)), bad_reads }
     }
 
     fn open(&self) -> FlashStore<Self> {
@@ -58,6 +67,14 @@ impl<const WORD: usize> ReadNorFlash for Chip<WORD> {
     async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Dead> {
         let offset = offset as usize;
         bytes.copy_from_slice(&self.bytes.borrow()[offset..offset + bytes.len()]);
+        let (left, kind) = &mut *self.bad_reads.borrow_mut();
+        if *left > 0 {
+            *left -= 1;
+            match kind {
+                BadRead::Fails => return Err(Dead),
+                BadRead::Noise => bytes.iter_mut().for_each(|byte| *byte ^= 0x5a),
+            }
+        }
         Ok(())
     }
 
@@ -94,16 +111,16 @@ fn records(number: u32) -> Records {
     Records { incarnation: number, term: number * 16, lamport: LamportTime(u64::from(number) << 40) }
 }
 
-fn stored<const WORD: usize>(chip: &Chip<WORD>) -> Option<Records> {
+fn stored<const WORD: usize>(chip: &Chip<WORD>) -> Result<Option<Records>, LoadError> {
     block_on(chip.open().load())
 }
 
 fn check_newest_is_found<const WORD: usize>() {
     let chip = Chip::<WORD>::filled(0xff);
-    assert_eq!(stored(&chip), None);
+    assert_eq!(stored(&chip), Ok(None));
     for number in 1..500 {
         block_on(chip.open().save(records(number))).unwrap();
-        assert_eq!(stored(&chip), Some(records(number)));
+        assert_eq!(stored(&chip), Ok(Some(records(number))));
     }
     let erased = *chip.erased.borrow();
     assert!((2..500 / 10).contains(&erased), "{erased} erasures: wear is spread over many records");
@@ -127,10 +144,10 @@ fn power_lost_at_any_write_leaves_the_old_records_or_the_new() {
             last += 1;
         }
         *chip.steps_left.borrow_mut() = usize::MAX;
-        let found = stored(&chip).map(|records| records.incarnation);
+        let found = stored(&chip).unwrap().map(|records| records.incarnation);
         assert!(found == Some(last) || found == Some(last + 1), "{found:?} after {steps} steps, not {last}");
         block_on(chip.open().save(records(1_000))).unwrap();
-        assert_eq!(stored(&chip), Some(records(1_000)), "and goes on");
+        assert_eq!(stored(&chip), Ok(Some(records(1_000))), "and goes on");
     }
 }
 
@@ -138,10 +155,25 @@ fn power_lost_at_any_write_leaves_the_old_records_or_the_new() {
 fn flash_full_of_foreign_data_holds_no_records_and_becomes_usable() {
     for byte in [0x00, 0x55, 0xa5] {
         let chip = Chip::<4>::filled(byte);
-        assert_eq!(stored(&chip), None, "{byte:#x}");
+        assert_eq!(stored(&chip), Err(LoadError::Lost), "{byte:#x}");
         block_on(chip.open().save(records(3))).unwrap();
-        assert_eq!(stored(&chip), Some(records(3)), "{byte:#x}");
+        assert_eq!(stored(&chip), Ok(Some(records(3))), "{byte:#x}");
     }
+}
+
+#[test]
+fn flash_that_cannot_be_read_keeps_its_records() {
+    let chip = Chip::<4>::filled(0xff);
+    block_on(chip.open().save(records(7))).unwrap();
+    let before = chip.bytes.borrow().clone();
+    let passing = (1..12).map(|bad| (bad, BadRead::Noise, Ok(Some(records(7)))));
+    let failing = [(1, BadRead::Fails, Ok(Some(records(7)))), (100, BadRead::Fails, Err(LoadError::Unreadable))];
+    for (bad, kind, expected) in passing.chain(failing) {
+        *chip.bad_reads.borrow_mut() = (bad, kind);
+        assert_eq!(stored(&chip), expected, "{bad} {kind:?}");
+    }
+    *chip.bad_reads.borrow_mut() = (0, BadRead::Fails);
+    assert_eq!((stored(&chip), &*chip.bytes.borrow()), (Ok(Some(records(7))), &before));
 }
 
 #[test]
