@@ -11,7 +11,6 @@ use crate::tests::{reset_clock, run_for};
 use core::future::{pending, poll_fn};
 use core::pin::pin;
 use core::task::Poll;
-use embassy_futures::block_on;
 use embassy_time::Duration;
 use protocol::NodeId;
 use protocol::base::lamport::LamportTime;
@@ -21,7 +20,8 @@ use protocol::election::Wireless;
 use protocol::mutex::NoMutex;
 use protocol::service::clock_sync::ClockSync;
 use protocol::service::{NoService, Service};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
 use std::rc::Rc;
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -133,17 +133,39 @@ fn calls_with<S: Service>(
     calls.take()
 }
 
-/// A store whose memory cannot be read.
-struct Unreadable;
+/// A store that loads no records for this reason.
+struct Failing(LoadError);
 
-impl RecordStore for Unreadable {
+impl RecordStore for Failing {
     async fn load(&mut self) -> Result<Option<Records>, LoadError> {
-        Err(LoadError::Unreadable)
+        Err(self.0)
     }
 
     async fn save(&mut self, _: Records) -> Result<(), StoreError> {
-        panic!("records are stored over those that could not be read");
+        assert_eq!(self.0, LoadError::Lost, "stored over records that could not be read");
+        Ok(())
     }
+}
+
+/// Runs a new board with a store that fails; returns why it stopped, if it did, and the calls of the loop.
+fn calls_failing(error: LoadError) -> (Option<Stop>, Vec<Call>) {
+    reset_clock();
+    let calls = Calls::default();
+    let mut transport = TestTransport { calls: calls.clone(), flooded: false };
+    let (mut board, mut store) = (TestBoard(calls.clone()), Failing(error));
+    let group = Option::<Group>::from_page;
+    let (election, mutex, service) = (|| Some(Wireless::new()), || Some(NoMutex), || NoService);
+    let start = Start { page: PAGE, group, election, mutex, service, entropy: 0 };
+    let stopped = Cell::new(None);
+    {
+        let running = run::<_, _, 8, _, _>(&start, &mut transport, &mut store, &mut board);
+        let mut running = pin!(async {
+            stopped.set(Some(running.await));
+            pending::<Infallible>().await
+        });
+        run_for(running.as_mut(), 200, Duration::from_millis(5));
+    }
+    (stopped.take(), calls.take())
 }
 
 fn reports(calls: &[Call]) -> Vec<Report<'_>> {
@@ -201,21 +223,15 @@ fn a_board_that_lost_its_records_leads_only_after_the_quarantine() {
 
 #[test]
 fn a_board_that_cannot_read_its_records_stops_and_leaves_them_alone() {
-    reset_clock();
-    let calls = Calls::default();
-    let mut transport = TestTransport { calls: calls.clone(), flooded: false };
-    let start = Start {
-        page: PAGE,
-        group: Option::<Group>::from_page,
-        election: || Some(Wireless::new()),
-        mutex: || Some(NoMutex),
-        service: || NoService,
-        entropy: 0,
-    };
-    let mut board = TestBoard(calls.clone());
-    let stop = block_on(run::<_, _, 8, _, _>(&start, &mut transport, &mut Unreadable, &mut board));
-    assert_eq!(stop, Stop::LoadFailed);
-    assert_eq!(reports(&calls.take()), [Report::Stopped("records cannot be read")]);
+    let (stopped, calls) = calls_failing(LoadError::Unreadable);
+    assert_eq!(stopped, Some(Stop::LoadFailed));
+    assert_eq!(reports(&calls), [Report::Stopped("records cannot be read")]);
+}
+
+#[test]
+fn a_board_that_lost_its_records_is_not_new_again() {
+    let (stopped, calls) = calls_failing(LoadError::Lost);
+    assert_eq!((stopped, reports(&calls)[0]), (None, starting(RecordsAtBoot::Lost)));
 }
 
 #[test]

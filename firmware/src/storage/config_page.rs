@@ -39,8 +39,8 @@ const SUMMED_BYTES: usize = PAGE_BYTES - 4;
 
 /// Bits of [`ConfigPage::options`]. Boards ignore unknown bits.
 pub mod options {
-    /// The board has never run: without records it may begin with new ones. Without this bit, missing records are
-    /// lost records.
+    /// The board has never run: where its memory never held records, it may begin with new ones. Without this bit,
+    /// missing records are lost records.
     pub const FACTORY: u32 = 1 << 0;
     /// The node never leads.
     pub const NEVER_LEADS: u32 = 1 << 1;

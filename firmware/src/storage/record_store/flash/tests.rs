@@ -162,12 +162,48 @@ fn flash_full_of_foreign_data_holds_no_records_and_becomes_usable() {
 }
 
 #[test]
+fn memory_is_new_once_whatever_becomes_of_its_records() {
+    type Loss = (&'static str, fn(&mut [u8]));
+    let chip = Chip::<16>::filled(0xff);
+    assert_eq!(stored(&chip), Ok(None));
+    block_on(chip.open().save(records(1))).unwrap();
+    let before = chip.bytes.borrow().clone();
+    let losses: [Loss; 3] = [
+        ("erased", |pages| pages.fill(0xff)),
+        ("overwritten", |pages| pages.fill(0x55)),
+        ("one bit of the only record", |pages| pages[40] ^= 1),
+    ];
+    for (loss, happens) in losses {
+        chip.bytes.borrow_mut().clone_from(&before);
+        happens(&mut chip.bytes.borrow_mut()[BASE..BASE + (PAGES - 1) * PAGE]);
+        assert_eq!(stored(&chip), Err(LoadError::Lost), "{loss}");
+        assert_eq!(stored(&chip), Err(LoadError::Lost), "{loss}, and the power failed before new ones were stored");
+    }
+}
+
+#[test]
+fn power_lost_while_the_first_records_are_stored_leaves_memory_new_or_in_use() {
+    for steps in 0..40 {
+        let chip = Chip::<4>::filled(0xff);
+        *chip.steps_left.borrow_mut() = steps;
+        let saved = block_on(chip.open().save(records(1)));
+        let expected = match (steps, saved) {
+            (0, Err(_)) => Ok(None),
+            (_, Err(_)) => Err(LoadError::Lost),
+            (_, Ok(())) => Ok(Some(records(1))),
+        };
+        *chip.steps_left.borrow_mut() = usize::MAX;
+        assert_eq!(stored(&chip), expected, "after {steps} steps");
+    }
+}
+
+#[test]
 fn flash_that_cannot_be_read_keeps_its_records() {
     let chip = Chip::<4>::filled(0xff);
     block_on(chip.open().save(records(7))).unwrap();
     let before = chip.bytes.borrow().clone();
     let passing = (1..12).map(|bad| (bad, BadRead::Noise, Ok(Some(records(7)))));
-    let failing = [(1, BadRead::Fails, Ok(Some(records(7)))), (100, BadRead::Fails, Err(LoadError::Unreadable))];
+    let failing = [(2, BadRead::Fails, Ok(Some(records(7)))), (100, BadRead::Fails, Err(LoadError::Unreadable))];
     for (bad, kind, expected) in passing.chain(failing) {
         *chip.bad_reads.borrow_mut() = (bad, kind);
         assert_eq!(stored(&chip), expected, "{bad} {kind:?}");
@@ -185,7 +221,7 @@ fn a_failed_write_is_an_error() {
 
 #[test]
 fn a_range_that_is_no_store_is_refused() {
-    for range in [1024..2048, 1000..4096, 1024..4000, core::ops::Range { start: 4096, end: 1024 }] {
+    for range in [1024..2048, 1024..3072, 1000..4096, 1024..4000, 0..512, core::ops::Range { start: 4096, end: 1024 }] {
         assert_eq!(FlashStore::open(Chip::<4>::filled(0xff), range).err(), Some(BadRange));
     }
 }
