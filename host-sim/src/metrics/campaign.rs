@@ -234,6 +234,8 @@ mod tests {
             ("availability = \"99%\"\n[[faults]]\nat = \"2s\"\ndo = \"crash\"\nnode = \"leader\"", true),
             ("availability = \"99%\"", false),
             ("leader_changes = 0", false),
+            ("merge = { max = \"3s\" }", true), // there is no partition to heal
+            ("merge = { p999 = \"3s\" }", true),
         ];
         for (expectation, breaks) in expectations {
             let report = report_of(&format!("{rising}{expectation}\n"), 0..20);

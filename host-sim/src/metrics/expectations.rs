@@ -48,14 +48,17 @@ fn sums(outcomes: &[Outcome], names: &[&str]) -> impl Iterator<Item = (u64, u64)
 }
 
 /// Returns whether the measured percentile is over its limit. Too few samples decide nothing: the 99.9th percentile of
-/// ten is only their maximum.
+/// ten is only their maximum. No sample at all is a claim that was never put to the test, and fails.
 fn exceeded(limit: &Limit, outcomes: &[Outcome]) -> Option<(u64, String)> {
     let of_run = |outcome: &Outcome| {
         let samples = outcome.samples.iter().filter(|(name, _)| *name == limit.measure);
         samples.map(|&(_, value)| (value, outcome.seed)).collect::<Vec<_>>()
     };
     let samples: Vec<(u64, u64)> = outcomes.iter().flat_map(of_run).collect();
-    let (worst, seed) = samples.iter().copied().max()?;
+    let Some((worst, seed)) = samples.iter().copied().max() else {
+        let first = outcomes.first()?.seed;
+        return Some((first, format!("no run has a sample of {}: the claim about it was not tested", limit.measure)));
+    };
     let needed = 1_000 / (1_000 - usize::from(limit.per_mille.min(999)));
     let enough = limit.per_mille == 1_000 || samples.len() >= needed.max(10);
     let value = Distribution::at(samples.into_iter().map(|(value, _)| value).collect(), limit.per_mille);
