@@ -105,7 +105,8 @@ pub struct Finding {
     pub text: String,
 }
 
-/// How many findings of one run are kept: the first ones explain the rest.
+/// How many findings of one checker are kept in one run: the first ones explain the rest. Each checker has its own
+/// share, so that none crowds out another.
 const FINDINGS_MAX: usize = 20;
 
 #[derive(Default)]
@@ -119,7 +120,8 @@ impl Findings {
     fn record(&mut self, at: Micros, checker: &'static str, texts: impl IntoIterator<Item = String>) {
         for text in texts {
             let chosen = |chosen: &Vec<_>| chosen.contains(&checker) || !OF_LOCKS.contains(&checker);
-            if self.found.len() < FINDINGS_MAX && self.of_locks.as_ref().is_none_or(chosen) {
+            let before = self.found.iter().filter(|finding| finding.checker == checker).count();
+            if before < FINDINGS_MAX && self.of_locks.as_ref().is_none_or(chosen) {
                 self.found.push(Finding { at, checker, text });
             }
         }
@@ -140,6 +142,7 @@ pub(crate) fn best_leads(settled: &Settled) -> bool {
 mod tests {
     use super::test_support::granted;
     use super::*;
+    use crate::trace::EventKind;
 
     #[test]
     fn a_scenario_chooses_which_checkers_of_locks_run() {
@@ -152,6 +155,18 @@ mod tests {
             checkers.findings().len()
         };
         assert_eq!([found(None), found(Some(vec!["fences-grow"])), found(Some(vec!["one-holder"]))], [1, 1, 0]);
+    }
+
+    #[test]
+    fn no_checker_crowds_out_another() {
+        let mut checkers = Checkers::default();
+        let one = granted(1, 0, 5);
+        let halted = TraceEvent { kind: EventKind::Halted { reason: "queue" }, ..one };
+        for event in std::iter::repeat_n(halted, 2 * FINDINGS_MAX).chain([one, granted(2, 0, 5)]) {
+            checkers.observe(&event);
+        }
+        let of = |name| checkers.findings().iter().filter(|finding| finding.checker == name).count();
+        assert_eq!((of("nobody-halts"), of("fences-grow")), (FINDINGS_MAX, 1));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::check;
 use crate::metrics::campaign::{self, Report, Violation};
 use crate::{Scenario, TraceEvent};
 use clap::Args;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -147,18 +148,51 @@ fn show(report: &Report) -> std::io::Result<()> {
     for claim in &report.claims {
         writeln!(out, "  - {claim}")?;
     }
-    for violation in report.violations.iter().take(10) {
-        let Violation { checker, seed, text, command, .. } = violation;
-        let seconds = violation.time as f64 / 1e6;
-        writeln!(out, "\nVIOLATION {checker} in seed {seed} at {seconds:.3} s: {text}\n  replay: {command}")?;
-    }
-    let more = report.violations.len().saturating_sub(10);
-    if more > 0 {
-        writeln!(out, "\nand {more} more violations")?;
-    }
+    show_violations(&mut out, &report.violations)?;
     match report.violations.len() {
         0 => writeln!(out, "\nPASSED: no checker reports a violation, and every claim holds"),
         1 => writeln!(out, "\nFAILED: 1 violation"),
         count => writeln!(out, "\nFAILED: {count} violations"),
+    }
+}
+
+/// How many violations that one checker reports are shown.
+const SHOWN_MAX: usize = 3;
+
+/// Shows the first violations that each checker reports, and how many more it does.
+fn show_violations(out: &mut impl Write, violations: &[Violation]) -> std::io::Result<()> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for violation in violations {
+        let Violation { checker, seed, text, command, .. } = violation;
+        let count = counts.entry(checker).or_default();
+        *count += 1;
+        if *count <= SHOWN_MAX {
+            let seconds = violation.time as f64 / 1e6;
+            writeln!(out, "\nVIOLATION {checker} in seed {seed} at {seconds:.3} s: {text}\n  replay: {command}")?;
+        }
+    }
+    let more = counts.iter().filter(|(_, count)| **count > SHOWN_MAX);
+    let more: Vec<_> = more.map(|(checker, count)| format!("{} of {checker}", count - SHOWN_MAX)).collect();
+    if !more.is_empty() {
+        writeln!(out, "\nand more violations: {}", more.join(", "))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_checker_that_reports_is_shown() {
+        let violation = |checker| Violation { seed: 7, time: 0, checker, text: String::new(), command: String::new() };
+        let mut violations = vec![violation("one-leader"); 50];
+        violations.push(violation("one-holder"));
+        let mut out = Vec::new();
+        show_violations(&mut out, &violations).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.matches("VIOLATION one-leader in seed 7").count(), SHOWN_MAX);
+        assert_eq!(text.matches("VIOLATION one-holder in seed 7").count(), 1);
+        assert!(text.ends_with("\nand more violations: 47 of one-leader\n"), "{text}");
     }
 }
