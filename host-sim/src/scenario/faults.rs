@@ -16,7 +16,7 @@ use toml::Spanned;
 
 /// The values of `do`, and the keys that each takes besides `at`, `do`, `every` and `times`.
 const ACTIONS: [(&str, &[&str]); 21] = [
-    ("crash", &["node", "for"]),
+    ("crash", &["node", "records", "for"]),
     ("restart", &["node"]),
     ("restart-blank", &["node"]),
     ("pause", &["node", "clock", "for"]),
@@ -69,26 +69,32 @@ pub(super) fn steps(
             }
             (None, Some(times)) => return Err(reader.error(times.span(), "\"times\" needs \"every\"")),
         };
+        let lasts = fault.duration.as_ref().map(|duration| reader.range(duration)).transpose()?;
+        let blank = loses_records(reader, &fault)?;
         let every = fault.every.as_ref().map_or(0, |every| every.get_ref().0);
         for time in 0..times {
             let (at, spread) = (at + time * every, latest - at);
             let number = steps.len() as u32;
-            steps.push(FaultStep { at, spread, draw: number, action: action.clone(), number });
-            if let Some(duration) = &fault.duration {
-                let (at, action) = (at + duration.get_ref().0, end_of(&action, number));
-                steps.push(FaultStep { at, spread, draw: number, action, number: number + 1 });
+            let begin = FaultStep { at, spread, lasts: (0, 0), draw: number, action: action.clone(), number };
+            if let Some(lasts) = lasts {
+                let end = FaultStep { lasts, action: end_of(&action, blank, number), number: number + 1, ..begin };
+                steps.extend([begin, end]);
+            } else {
+                steps.push(begin);
             }
         }
     }
-    steps.retain(|step| step.at < duration);
-    steps.sort_by_key(|step| step.at);
+    let earliest = |step: &FaultStep| step.at + step.lasts.0;
+    steps.retain(|step| earliest(step) < duration);
+    steps.sort_by_key(earliest);
     Ok(steps)
 }
 
 /// Refuses a key that the fault does not take.
 fn check_keys(reader: &Reader<'_>, fault: &RawFault) -> Result<(), ScenarioError> {
     let (name, keys) = ACTIONS[choose(reader, "fault", &fault.action, ACTIONS.iter().map(|(name, _)| *name))?];
-    let given = spans!(fault; node, clock, sets, cut, probability, delay, good, bad, from, to, capacity, units);
+    let given =
+        spans!(fault; node, records, clock, sets, cut, probability, delay, good, bad, from, to, capacity, units);
     let given = [("for", span_of(fault.duration.as_ref()))].into_iter().chain(given);
     for (key, span) in given {
         if let Some(span) = span.filter(|_| !keys.contains(&key)) {
@@ -206,10 +212,19 @@ impl Fault<'_> {
     }
 }
 
+/// Returns whether nodes that crash restart without their records.
+fn loses_records(reader: &Reader<'_>, fault: &RawFault) -> Result<bool, ScenarioError> {
+    let Some(records) = &fault.records else { return Ok(false) };
+    if fault.duration.is_none() {
+        return Err(reader.error(records.span(), "\"records\" needs \"for\": the nodes do not restart"));
+    }
+    Ok(choose(reader, "state of the records", records, ["kept", "lost"].into_iter())? == 1)
+}
+
 /// Returns the action that ends another, which is step `number`.
-fn end_of(action: &FaultAction, number: u32) -> FaultAction {
+fn end_of(action: &FaultAction, blank: bool, number: u32) -> FaultAction {
     match action {
-        FaultAction::Crash(_) => FaultAction::Restart { target: FaultTarget::HitBy(number), blank: false },
+        FaultAction::Crash(_) => FaultAction::Restart { target: FaultTarget::HitBy(number), blank },
         FaultAction::Pause { .. } => FaultAction::Resume(FaultTarget::HitBy(number)),
         FaultAction::Partition(_) => FaultAction::Heal,
         FaultAction::Link(fault) => FaultAction::Link(fault.end()),

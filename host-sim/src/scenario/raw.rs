@@ -110,10 +110,11 @@ pub(super) struct RawFault {
     #[serde(rename = "do")]
     pub(super) action: Spanned<String>,
     #[serde(rename = "for")]
-    pub(super) duration: Option<Spanned<Time>>,
+    pub(super) duration: Option<Spanned<Between<Time>>>,
     pub(super) every: Option<Spanned<Time>>,
     pub(super) times: Option<Spanned<Whole<1, 100_000>>>,
     pub(super) node: Option<Spanned<Nodes>>,
+    pub(super) records: Option<Spanned<String>>,
     pub(super) clock: Option<Spanned<String>>,
     pub(super) sets: Option<Spanned<Vec<Nodes>>>,
     pub(super) cut: Option<Spanned<String>>,

@@ -221,11 +221,25 @@ fn a_fault_with_a_duration_ends_and_one_with_a_period_recurs() {
          [[faults]]\nat = \"1s\"\ndo = \"loss\"\nprobability = \"50%\"\n",
     );
     let steps = scenario.unwrap().world.faults;
-    let times: Vec<Micros> = steps.iter().map(|step| step.at / 100_000).collect();
+    let times: Vec<Micros> = steps.iter().map(|step| (step.at + step.lasts.0) / 100_000).collect();
     assert_eq!(times, [10, 20, 25, 50, 55, 80, 85]);
     assert_eq!(steps[1].action, FaultAction::Crash(FaultTarget::Leader));
     assert_eq!(steps[2].action, FaultAction::Restart { target: FaultTarget::HitBy(steps[1].number), blank: false });
     assert_eq!(steps[4].action, FaultAction::Restart { target: FaultTarget::HitBy(steps[3].number), blank: false });
+}
+
+#[test]
+fn a_crash_may_last_any_time_of_a_range_and_lose_the_records() {
+    let crash = "[[faults]]\nat = \"2s\"\ndo = \"crash\"\nnode = 1\n";
+    let steps = with(&format!("{crash}for = [\"5ms\", \"5s\"]\nrecords = \"lost\"\n")).unwrap().world.faults;
+    assert_eq!((steps[0].lasts, steps[1].lasts), ((0, 0), (5_000, 5_000_000)));
+    assert_eq!(steps[1].action, FaultAction::Restart { target: FaultTarget::HitBy(steps[0].number), blank: true });
+    let endless = with(&format!("{crash}records = \"lost\"\n")).unwrap_err();
+    assert_eq!(endless, "test.toml:10: \"records\" needs \"for\": the nodes do not restart.");
+    let unknown = with(&format!("{crash}for = \"1s\"\nrecords = \"gone\"\n")).unwrap_err();
+    assert!(unknown.starts_with("test.toml:11: there is no state of the records \"gone\""), "{unknown}");
+    let reversed = with(&format!("{crash}for = [\"5s\", \"5ms\"]\n")).unwrap_err();
+    assert_eq!(reversed, "test.toml:10: the first of two values must not be above the second.");
 }
 
 #[test]

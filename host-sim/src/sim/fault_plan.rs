@@ -10,6 +10,9 @@ pub(crate) struct FaultStep {
     pub(crate) at: Micros,
     /// How much later it may be: each run draws its own moment.
     pub(crate) spread: Micros,
+    /// The shortest and longest time that the fault lasts, at whose end the step is; zero for its beginning. Each run
+    /// draws its own time, every doubling from the shortest to the longest as often as the next.
+    pub(crate) lasts: (Micros, Micros),
     /// The number of the draw: the end of a fault is drawn with its beginning.
     pub(crate) draw: u32,
     pub(crate) action: FaultAction,

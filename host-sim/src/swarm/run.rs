@@ -90,7 +90,7 @@ pub fn run(
         held: Vec::new(),
         crashes: Vec::new(),
     };
-    let mut stops: Vec<Micros> = scenario.world.faults.iter().map(|step| step.at.saturating_sub(1)).collect();
+    let mut stops: Vec<Micros> = world.plan().faults.iter().map(|step| step.at.saturating_sub(1)).collect();
     stops.push(scenario.world.duration);
     stops.dedup();
     let clock = fleet.clock();

@@ -3,7 +3,7 @@
 use super::node_state::{NEVER, NodeState, PowerState};
 use super::{World, WorldPlan};
 use crate::base::Micros;
-use crate::base::rng::{Probability, Rng, Stream, derive_seed};
+use crate::base::rng::{Probability, Rng, Stream, derive_seed, mix};
 use crate::sim::clock::Clock;
 use crate::sim::event_queue::{EventQueue, Kind};
 use crate::sim::fault_plan::FaultStep;
@@ -109,11 +109,23 @@ fn draw_moments(steps: &[FaultStep], duration: Micros, seed: u64) -> Vec<FaultSt
     let drawn = steps.iter().map(|step| {
         let draw = u128::from(derive_seed(seed, Stream::Faults, u64::from(step.draw) | 1 << 40));
         let offset = ((draw * (u128::from(step.spread) + 1)) >> 64) as Micros;
-        FaultStep { at: step.at + offset, spread: 0, ..step.clone() }
+        let lasts = draw_length(step.lasts, derive_seed(seed, Stream::Faults, u64::from(step.draw) | 1 << 41));
+        FaultStep { at: step.at + offset + lasts, spread: 0, lasts: (0, 0), ..step.clone() }
     });
     let mut steps: Vec<FaultStep> = drawn.filter(|step| step.at < duration).collect();
     steps.sort_by_key(|step| step.at);
     steps
+}
+
+/// Returns a time from `low` to `high`: a doubling of `low`, then a time within it.
+fn draw_length((low, high): (Micros, Micros), draw: u64) -> Micros {
+    if low >= high {
+        return low; // there is nothing to draw
+    }
+    let shortest = low.max(1);
+    let doublings = u64::from(high.div_ceil(shortest).next_power_of_two().ilog2()).max(1);
+    let start = shortest << ((draw >> 32) % doublings);
+    start + mix(draw) % ((2 * start).min(high) - start + 1)
 }
 
 fn links(plan: &WorldPlan, points: &[Point], ids: &[u32], slots: &[u32], one_way: &OneWay) -> Links {

@@ -73,6 +73,21 @@ fn a_crashed_node_is_down_and_boots_with_its_records() {
 }
 
 #[test]
+fn outages_of_a_range_are_as_often_short_as_long() {
+    let crash = "[[faults]]\nat = \"1s\"\ndo = \"crash\"\nnode = 2\nfor = [\"5ms\", \"5s\"]\n";
+    let outage = |seed| {
+        let world = world_of(3, seed, &format!("{LAN}{crash}"));
+        let [begin, end] = &world.plan().faults[..] else { panic!("a crash begins and ends") };
+        end.at - begin.at
+    };
+    let outages: Vec<Micros> = (0..1_000).map(outage).collect();
+    assert!(outages.iter().all(|outage| (5_000..=5_000_000).contains(outage)), "{outages:?}");
+    let within = |low, high| outages.iter().filter(|outage| (low..high).contains(*outage)).count();
+    let counts = [within(5_000, 10_000), within(80_000, 160_000), within(1_280_000, 2_560_000)];
+    assert!(counts.iter().all(|count| (70..=130).contains(count)), "a tenth each: {counts:?}");
+}
+
+#[test]
 fn a_blank_restart_loses_the_records() {
     let faults = "[[faults]]\nat = \"1s\"\ndo = \"crash\"\nnode = \"leader\"\n\
                   [[faults]]\nat = \"2s\"\ndo = \"restart-blank\"\nnode = \"last\"\n";
