@@ -13,7 +13,7 @@ pub(crate) use settled::{Settled, SettledNode};
 
 use crate::base::Micros;
 use crate::scenario::Expect;
-use crate::trace::{Observer, TraceEvent};
+use crate::trace::{MessageEvent, Observer, TraceEvent};
 
 /// A property that holds at every moment.
 trait Always: Default {
@@ -24,6 +24,11 @@ trait Always: Default {
 
     /// Checks one event; returns the violation in words.
     fn observe(&mut self, event: &TraceEvent) -> Option<String>;
+
+    /// Checks one reliable message; returns the violation in words.
+    fn on_message(&mut self, _event: &MessageEvent) -> Option<String> {
+        None
+    }
 }
 
 /// Declares all checkers. Those of locks can be chosen by a scenario; the others always run. Findings of one moment are
@@ -83,13 +88,17 @@ macro_rules! checkers {
                 $(self.findings.record(event.at, $always::Checker::NAME, self.$always.observe(event));)*
                 $(self.findings.record(event.at, $lock_always::Checker::NAME, self.$lock_always.observe(event));)*
             }
+
+            fn on_message(&mut self, at: Micros, event: &MessageEvent) {
+                $(self.findings.record(at, $always::Checker::NAME, self.$always.on_message(event));)*
+            }
         }
     };
 }
 
 checkers! {
     always: terms_grow, one_leader_per_term, frame_limit, nobody_halts, one_acts, consistent_cuts, sum_conserved,
-        no_early_end, clock_runs_on;
+        no_early_end, clock_runs_on, exactly_once;
     settled: one_leader, everyone_knows, best_leads;
     locks always: one_holder, fences_grow, no_stale_write;
     locks settled: nobody_waits_for_ever;

@@ -8,7 +8,7 @@ use crate::nodes::protocol_node::{AppNode, LockNode, Member, ProtocolNode};
 use crate::nodes::{ScenarioNode, world};
 use crate::scenario::Scenario;
 use crate::sim::medium::{FrameStats, KindStats};
-use crate::trace::{Observer, TraceEvent};
+use crate::trace::{MessageEvent, Observer, TraceEvent};
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
@@ -44,6 +44,11 @@ impl Observer for Observers<'_> {
 
     fn on_frame(&mut self, frame: &[u8]) {
         self.extra.on_frame(frame);
+    }
+
+    fn on_message(&mut self, at: Micros, event: &MessageEvent) {
+        self.checkers.on_message(at, event);
+        self.extra.on_message(at, event);
     }
 }
 

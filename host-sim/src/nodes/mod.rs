@@ -3,6 +3,7 @@
 pub mod protocol_node;
 #[cfg(test)]
 pub(crate) mod toy_node;
+mod traced_stage;
 
 use crate::scenario::Scenario;
 use crate::sim::node::SimNode;

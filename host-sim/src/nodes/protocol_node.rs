@@ -1,9 +1,10 @@
 //! The protocol's node in the simulator.
 
 use super::ScenarioNode;
+use super::traced_stage::{MessageLog, TracedStage};
 use crate::scenario::{MEMBERS_MAX, Scenario};
 use crate::sim::node::{self, NodeEvent, SimNode};
-use crate::trace::AppRequest;
+use crate::trace::{AppRequest, MessageEvent};
 use crate::workload::apps::{APP_GROUP_MAX, AppAdapter, SimulatedApp};
 use crate::workload::locks::LOCK_GROUP_MAX;
 use protocol::base::capacity::Capacity;
@@ -22,10 +23,14 @@ use protocol::{Config, Instant, Node, NodeId};
 /// The neighbours on a radio that a node has room for.
 pub(crate) const NEIGHBOURS_MAX: usize = 32;
 
+type TracedNode<const ROOM: usize, L, U> =
+    Node<TracedStage<AnyElection>, TracedStage<L>, ROOM, TracedStage<U>, Option<Group>>;
+
 /// A node of the protocol.
-pub struct ProtocolNode<const ROOM: usize = NEIGHBOURS_MAX, L: Mutex = NoMutex, U: AppAdapter = NoService>(
-    Node<AnyElection, L, ROOM, U, Option<Group>>,
-);
+pub struct ProtocolNode<const ROOM: usize = NEIGHBOURS_MAX, L: Mutex = NoMutex, U: AppAdapter = NoService> {
+    node: TracedNode<ROOM, L, U>,
+    messages: MessageLog,
+}
 
 /// A node with room for the largest group.
 pub type Member = ProtocolNode<MEMBERS_MAX>;
@@ -75,10 +80,14 @@ impl<L, U> ProtocolPlan<L, U> {
 
 impl<const ROOM: usize, L: Mutex, U: AppAdapter> ProtocolNode<ROOM, L, U> {
     /// Runs one input, and logs what the service did.
-    fn step(&mut self, now: Instant, step: impl FnOnce(&mut Node<AnyElection, L, ROOM, U, Option<Group>>)) {
-        self.0.service().observe(now);
-        step(&mut self.0);
-        self.0.service().observe(now);
+    fn step(&mut self, now: Instant, step: impl FnOnce(&mut TracedNode<ROOM, L, U>)) {
+        self.service().observe(now);
+        step(&mut self.node);
+        self.service().observe(now);
+    }
+
+    fn service(&self) -> &U {
+        &self.node.service().stage
     }
 }
 
@@ -124,9 +133,15 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
     fn boot(plan: &ProtocolPlan<L, U>, boot: node::Boot) -> Self {
         let node::Boot { me, records, seed, may_lead, now } = boot;
         let config = Config { me, may_lead, ..plan.config };
-        let stages = Stages { election: plan.election, mutex: plan.mutex.clone(), service: plan.service.clone() };
+        let messages = MessageLog::default();
+        let stages = Stages {
+            election: TracedStage::new(plan.election, &messages),
+            mutex: TracedStage::new(plan.mutex.clone(), &messages),
+            service: TracedStage::new(plan.service.clone(), &messages),
+        };
         let node = Node::new(config, &plan.group, Boot { records, seed }, now, stages);
-        Self(node.expect("a scenario's timing and group were checked when it was read"))
+        let node = node.expect("a scenario's timing and group were checked when it was read");
+        Self { node, messages }
     }
 
     fn receive(&mut self, now: Instant, bytes: &[u8], quality: u8) {
@@ -156,15 +171,15 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
     }
 
     fn poll_persist(&mut self) -> Option<Records> {
-        self.0.poll_persist()
+        self.node.poll_persist()
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
-        self.0.poll_transmit(now, buffer).map(<[u8]>::len)
+        self.node.poll_transmit(now, buffer).map(<[u8]>::len)
     }
 
     fn poll_event(&mut self) -> Option<NodeEvent> {
-        while let Some(notice) = self.0.poll_notice() {
+        while let Some(notice) = self.node.poll_notice() {
             return Some(match notice {
                 Notice::Role(lease::Notice::Gained { term }) => NodeEvent::Leads(term),
                 Notice::Role(lease::Notice::LeaderChanged { leader, term }) => NodeEvent::Follows(leader, term),
@@ -175,33 +190,37 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
                 }
                 Notice::Mutex(notice) => NodeEvent::Lock(notice),
                 Notice::Service(notice) => {
-                    self.0.service().on_notice(notice);
+                    self.service().on_notice(notice);
                     continue;
                 }
                 Notice::Halted(halt) => NodeEvent::Halted(halt_name(halt)),
             });
         }
-        self.0.service().next_action().map(NodeEvent::App)
+        self.service().next_action().map(NodeEvent::App)
+    }
+
+    fn poll_message(&mut self) -> Option<MessageEvent> {
+        self.messages.pop()
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.0.deadline()
+        self.node.deadline()
     }
 
     fn is_acting(&self, now: Instant) -> bool {
-        self.0.acting_term(now).is_some()
+        self.node.acting_term(now).is_some()
     }
 
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
-        self.0.holds(lock, now)
+        self.node.holds(lock, now)
     }
 
     fn shared_time(&self, now: Instant) -> Option<Instant> {
-        self.0.service().time(now)
+        self.service().time(now)
     }
 
     fn leader(&self) -> Option<(NodeId, Term)> {
-        self.0.leader()
+        self.node.leader()
     }
 
     fn message_name(plan: &ProtocolPlan<L, U>, frame: &[u8]) -> &'static str {

@@ -1,6 +1,6 @@
 //! The interface of a simulated node: the protocol's own shape, so that anything of that shape can be simulated.
 
-use crate::trace::AppRequest;
+use crate::trace::{AppRequest, MessageEvent};
 use crate::workload::apps::AppAction;
 use protocol::base::capacity::Capacity;
 use protocol::base::records::Records;
@@ -84,6 +84,11 @@ pub trait SimNode: Sized {
 
     /// Returns the next event.
     fn poll_event(&mut self) -> Option<NodeEvent>;
+
+    /// Returns the next reliable message that one of its stages sent or received; a node need not report them.
+    fn poll_message(&mut self) -> Option<MessageEvent> {
+        None
+    }
 
     /// Returns the next deadline.
     fn deadline(&self) -> Option<Instant>;

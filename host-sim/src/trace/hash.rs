@@ -68,6 +68,15 @@ fn digest(kind: &EventKind) -> (u64, u64, u64) {
     }
 }
 
+/// Returns a digest of bytes.
+pub(crate) fn digest_of_bytes(bytes: &[u8]) -> u64 {
+    let mut hash = TraceHash::default();
+    for &byte in bytes {
+        hash.write(u64::from(byte));
+    }
+    hash.value()
+}
+
 /// Returns the code of a word: its first eight bytes, enough to tell the words of a trace apart.
 pub(super) fn code(word: &str) -> u64 {
     word.bytes().take(8).fold(0, |sum, byte| sum << 8 | u64::from(byte))

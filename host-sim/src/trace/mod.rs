@@ -5,12 +5,14 @@
 mod app_event;
 mod hash;
 mod lock_event;
+mod message_event;
 pub mod narrator;
 
 pub use app_event::AppEvent;
 pub(crate) use app_event::AppRequest;
-pub(crate) use hash::TraceHash;
+pub(crate) use hash::{TraceHash, digest_of_bytes};
 pub(crate) use lock_event::LockEvent;
+pub use message_event::{MessageEvent, ReliableMessage};
 
 use crate::base::Micros;
 use protocol::base::term::Term;
@@ -184,6 +186,9 @@ pub trait Observer {
 
     /// Observes the bytes of a frame, just before the event that it was sent.
     fn on_frame(&mut self, _frame: &[u8]) {}
+
+    /// Observes that a stage of a node sends or receives a reliable message.
+    fn on_message(&mut self, _at: Micros, _event: &MessageEvent) {}
 }
 
 impl Observer for () {

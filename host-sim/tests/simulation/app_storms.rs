@@ -1,12 +1,16 @@
 //! Snapshots, termination detection and the shared clock over many seeds, checked by omniscient observers.
 
-use crate::support::{finds, load, passes, seeds};
+use crate::support::{finds, load, passes, seeds, survives};
 use host_sim::TraceEvent;
 use host_sim::base::rng::Probability;
 use host_sim::metrics::campaign::campaign_of;
 use host_sim::metrics::run::run_of;
 use host_sim::trace::{AppEvent, EventKind};
 use rayon::prelude::*;
+
+pub(crate) fn storm_seeds() -> u64 {
+    seeds(60, 200)
+}
 
 #[test]
 fn s1_s3_concurrent_snapshots_find_every_token_despite_loss_duplicates_and_reordering() {
@@ -16,7 +20,7 @@ fn s1_s3_concurrent_snapshots_find_every_token_despite_loss_duplicates_and_reord
 
 #[test]
 fn s2_a_snapshot_in_a_storm_is_aborted_for_a_reason_or_consistent() {
-    let report = passes(&load("snapshot-storm"), seeds(60, 200));
+    let report = survives(&load("snapshot-storm"), storm_seeds());
     assert!(report.measures["snapshots_aborted"].p50 > 0, "the storm aborts some: {:?}", report.measures);
     assert!(report.measures["snapshots"].p50 > 10, "and others complete: {:?}", report.measures);
 }
@@ -47,7 +51,7 @@ fn t1_dijkstra_scholten_detects_the_end_of_a_job_never_early() {
 #[test]
 fn t3_every_node_is_notified_of_the_end_despite_crashes_and_partitions() {
     let scenario = load("termination-storm");
-    passes(&scenario, seeds(60, 200));
+    survives(&scenario, storm_seeds());
     (0..seeds(20, 50)).into_par_iter().for_each(|seed| {
         let mut notified = vec![false; scenario.world.nodes as usize];
         run_of(&scenario, seed, &mut |event: &TraceEvent| {
@@ -63,7 +67,7 @@ fn t3_every_node_is_notified_of_the_end_despite_crashes_and_partitions() {
 fn t1_dijkstra_scholten_detects_no_early_end_in_a_storm_either() {
     let mut scenario = load("termination-storm").with_detection("dijkstra-scholten").unwrap();
     scenario.expect.terminations = None; // if the root crashes, the end cannot be detected
-    let report = passes(&scenario, seeds(60, 200));
+    let report = survives(&scenario, storm_seeds());
     assert!(report.measures["undetectable"].p50 > 0, "{:?}", report.measures);
 }
 

@@ -3,6 +3,7 @@
 use host_sim::Scenario;
 use host_sim::nodes::ScenarioNode;
 use host_sim::sim::node::{Boot, NodeEvent, SimNode};
+use host_sim::trace::MessageEvent;
 use protocol::base::capacity::Capacity;
 use protocol::base::records::Records;
 use protocol::base::term::Term;
@@ -16,6 +17,11 @@ pub(crate) trait Fault: Default {
 
     /// Observes, and may change, an event of the node.
     fn on_event(&mut self, _me: NodeId, event: NodeEvent) -> NodeEvent {
+        event
+    }
+
+    /// Observes, and may change, a reliable message of the node.
+    fn on_message(&mut self, event: MessageEvent) -> MessageEvent {
         event
     }
 
@@ -78,6 +84,10 @@ impl<F: Fault> SimNode for Faulty<F> {
 
     fn poll_event(&mut self) -> Option<NodeEvent> {
         self.node.poll_event().map(|event| self.fault.on_event(self.me, event))
+    }
+
+    fn poll_message(&mut self) -> Option<MessageEvent> {
+        self.node.poll_message().map(|event| self.fault.on_message(event))
     }
 
     fn deadline(&self) -> Option<Instant> {

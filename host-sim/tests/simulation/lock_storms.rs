@@ -2,19 +2,24 @@
 //! pauses and clocks 2 % off.
 
 use crate::faulty_node::{Fault, Faulty};
-use crate::support::{finds, load, passes, seeds};
+use crate::support::{finds, load, passes, seeds, survives};
 use host_sim::ProtocolNode;
 use host_sim::metrics::campaign::{campaign, campaign_of};
 use host_sim::nodes::protocol_node::LockNode;
 use host_sim::sim::node::NodeEvent;
+use host_sim::trace::MessageEvent;
 use host_sim::workload::locks::LOCK_GROUP_MAX;
 use protocol::mutex::{Fence, LockId, NoMutex, Notice};
 use protocol::registry::AnyMutex;
 use protocol::{Instant, NodeId};
 
+pub(crate) fn storm_seeds() -> u64 {
+    seeds(100, 2_000)
+}
+
 /// No two nodes hold the lock, fences grow, no stale write is accepted, and in the end no request waits.
 fn passes_the_storm(mutex: &str) {
-    let report = passes(&load("lock-storm").with_mutex(mutex).unwrap(), seeds(100, 2_000));
+    let report = survives(&load("lock-storm").with_mutex(mutex).unwrap(), storm_seeds());
     assert!(report.measures["writes_refused"].p50 > 0, "late writes occur: {:?}", report.measures);
     assert!(report.measures["lock_recovery_us"].count > 0, "holders crash: {:?}", report.measures);
 }
@@ -111,6 +116,29 @@ impl Fault for Miscounts {
             other => other,
         }
     }
+}
+
+/// Receives its first message again and again.
+#[derive(Default)]
+struct Replays {
+    first: Option<MessageEvent>,
+}
+
+impl Fault for Replays {
+    type Node = LockNode;
+
+    fn on_message(&mut self, event: MessageEvent) -> MessageEvent {
+        match event {
+            MessageEvent::Sends(_) => event,
+            MessageEvent::Receives(_) => *self.first.get_or_insert(event),
+        }
+    }
+}
+
+#[test]
+fn a_message_that_is_delivered_again_is_found() {
+    let report = campaign::<Faulty<Replays>>(&load("lock-storm"), 0..2, || {});
+    assert!(finds(&report, "exactly-once"), "{:?}", report.violations);
 }
 
 #[test]

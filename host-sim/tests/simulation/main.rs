@@ -6,6 +6,7 @@ mod app_storms;
 mod claims;
 mod determinism;
 mod election_storms;
+mod exactly_once;
 mod faulty_node;
 mod lock_storms;
 #[path = "../common/long_run.rs"]

@@ -5,7 +5,9 @@ use host_sim::Scenario;
 use host_sim::check::OF_LOCKS;
 use host_sim::metrics::campaign::{Report, campaign, campaign_of};
 use host_sim::nodes::ScenarioNode;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub(crate) fn load(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(format!("{name}.toml"));
@@ -21,6 +23,27 @@ pub(crate) fn seeds(short: u64, full: u64) -> u64 {
 pub(crate) fn passes(scenario: &Scenario, seeds: u64) -> Report {
     without_violation(scenario, campaign_of(scenario, 0..seeds, || {}))
 }
+
+/// Runs a storm, once for all tests that judge it.
+pub(crate) fn storm(scenario: &Scenario, seeds: u64) -> Arc<Report> {
+    static REPORTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Report>>>>> = Mutex::new(BTreeMap::new());
+    let key = format!("{}{} {seeds}", scenario.name, scenario.overrides);
+    let report = Arc::clone(REPORTS.lock().unwrap().entry(key).or_default());
+    Arc::clone(report.get_or_init(|| Arc::new(campaign_of(scenario, 0..seeds, || {}))))
+}
+
+/// Runs a storm; asserts that there is no violation but in runs in which a message was received twice, whatever follows
+/// from that: `exactly_once` asserts that there are none of these.
+pub(crate) fn survives(scenario: &Scenario, seeds: u64) -> Report {
+    let mut report = Report::clone(&storm(scenario, seeds));
+    let violations = std::mem::take(&mut report.violations);
+    let repeats: BTreeSet<u64> = violations.iter().filter(|found| found.checker == REPEAT).map(|at| at.seed).collect();
+    report.violations = violations.into_iter().filter(|violation| !repeats.contains(&violation.seed)).collect();
+    without_violation(scenario, report)
+}
+
+/// The checker of messages that are received twice.
+pub(crate) const REPEAT: &str = "exactly-once";
 
 /// Runs a campaign; asserts that there is no violation, and that every run ends with the best node leading all.
 pub(crate) fn converges(scenario: &Scenario, seeds: u64) -> Report {
@@ -49,7 +72,7 @@ fn without_violation(scenario: &Scenario, report: Report) -> Report {
     report
 }
 
-fn with_best_leader(report: Report) -> Report {
+pub(crate) fn with_best_leader(report: Report) -> Report {
     assert_eq!((report.converged, report.leader_is_best), (report.seeds, report.seeds), "{}", report.scenario);
     report
 }

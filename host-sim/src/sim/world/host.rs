@@ -186,6 +186,9 @@ impl<M: SimNode> World<M> {
         let now = self.local_time(slot);
         loop {
             let Some(node) = &mut self.nodes[slot as usize] else { return };
+            while let Some(message) = node.poll_message() {
+                observer.on_message(self.medium.now, &message);
+            }
             if let Some(records) = node.poll_persist() {
                 self.states[slot as usize].records = Some(records);
                 let (incarnation, term) = (records.incarnation, records.term);
