@@ -15,7 +15,8 @@
 //! nodes may crash, come back and move at any time.
 //!
 //! # Messages
-//! [`Message::Election`] the flood, also the answer to a probe; [`Message::Probe`] to silent neighbours;
+//! [`Message::Election`] the flood, also the answer to a probe; [`Message::Probe`] to silent neighbours, and to a child
+//! whose report was lost;
 //! [`Message::Report`] the report to the parent; Elected, Heartbeat and `RaiseTerm` as in [`super::leadership`].
 //!
 //! # Cost
@@ -182,9 +183,16 @@ impl Wireless {
         }
     }
 
-    /// Answers a neighbour that waits for this node in the same computation.
-    fn answer(&self, cx: &Context<'_>, from: NodeId, out: &mut Out) {
+    /// Answers a neighbour, a child of `its_parent`, that waits for this node in the same computation.
+    fn answer(&self, cx: &Context<'_>, from: NodeId, its_parent: NodeId, out: &mut Out) {
         match self.phase {
+            // A child probes its parent only after its report: that was lost, and the child would wait for the root while
+            // the root waits for it. Each answers the other's probes, so neither would ever count as silent.
+            Phase::Gathering { index, parent, reported, .. }
+                if its_parent == cx.me && !reported.meets(cx.roster.set_of(from)) =>
+            {
+                out.send(cx.roster.set_of(from), Message::Probe { index, parent: parent.unwrap_or(cx.me) });
+            }
             Phase::Reported { index, parent, top: TopTwo { best, runner_up }, .. } if parent == from => {
                 out.send(cx.roster.set_of(from), Message::Report { index, best, runner_up });
             }
@@ -219,7 +227,7 @@ impl Wireless {
             Some(mine) if index < mine => self.send_election(cx, out),
             Some(mine) if index == mine => {
                 if probed {
-                    self.answer(cx, from, out);
+                    self.answer(cx, from, parent, out);
                 }
                 self.on_same_computation(cx, set, parent, out);
             }

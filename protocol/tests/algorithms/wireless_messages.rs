@@ -101,6 +101,20 @@ fn e8_a_higher_index_absorbs_a_lower_one_and_a_lower_one_is_shown_it() {
 }
 
 #[test]
+fn a_child_that_probes_its_parent_has_reported_and_is_asked_for_a_report_that_was_lost() {
+    let (mut node, index) = called();
+    receive(&mut node, 2, election(index, 1));
+    let asked = [Output::Send { to: only(2), message: probe(index, 1) }];
+    assert_eq!(receive(&mut node, 2, probe(index, 1)), asked, "its report has not arrived");
+    receive(&mut node, 2, report(index, candidate(70, 2)));
+    assert_eq!(
+        receive(&mut node, 2, probe(index, 1)),
+        [to_all(election(index, 1))],
+        "it has: the root waits for others"
+    );
+}
+
+#[test]
 fn an_ack_of_another_computation_is_no_answer() {
     let (mut node, _) = called();
     for peer in 2..=4 {
