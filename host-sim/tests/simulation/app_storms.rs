@@ -1,11 +1,11 @@
 //! Snapshots, termination detection and the shared clock over many seeds, checked by omniscient observers.
 
 use crate::support::{finds, load, passes, seeds, survives};
-use host_sim::TraceEvent;
 use host_sim::base::rng::Probability;
 use host_sim::metrics::campaign::campaign_of;
 use host_sim::metrics::run::run_of;
 use host_sim::trace::{AppEvent, EventKind};
+use host_sim::{Scenario, TraceEvent};
 use rayon::prelude::*;
 
 pub(crate) fn storm_seeds() -> u64 {
@@ -16,6 +16,25 @@ pub(crate) fn storm_seeds() -> u64 {
 fn s1_s3_concurrent_snapshots_find_every_token_despite_loss_duplicates_and_reordering() {
     let report = passes(&load("snapshot-tokens"), seeds(150, 2_000));
     assert!(report.measures["snapshots"].p50 >= 20, "{:?}", report.measures);
+}
+
+#[test]
+fn tokens_are_conserved_though_members_are_suspected_falsely_at_any_loss() {
+    let lossy = |loss: u32| {
+        let text = include_str!("../../scenarios/snapshot-tokens.toml");
+        let text = text.replacen(
+            "probability = \"10%\"\nfor = \"11s\"",
+            &format!("probability = \"{loss}%\"\nfor = \"11s\""),
+            1,
+        );
+        // Snapshots are taken once the loss is over: while members are suspected, they are aborted.
+        let text = text.replace("\"12s\"", "\"20s\"").replace("snapshots = 10", "snapshots = 1");
+        Scenario::parse("lossy.toml", &text, &[]).unwrap()
+    };
+    for loss in [30, 50, 70, 90] {
+        let report = passes(&lossy(loss), seeds(30, 500));
+        assert!(report.measures["snapshots_aborted"].p50 > 0, "members are suspected: {:?}", report.measures);
+    }
 }
 
 #[test]

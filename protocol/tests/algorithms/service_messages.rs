@@ -1,7 +1,7 @@
 //! The rules of snapshots and waves message by message: one node gets an input, and what it sends is compared whole.
 
 use crate::support::prelude::*;
-use protocol::algorithm::Input;
+use protocol::algorithm::{Fact, Input};
 use protocol::service::Service;
 use protocol::service::application::ChannelMessage;
 use protocol::service::demo::diffusing::{self, Work};
@@ -65,6 +65,18 @@ fn s2_every_channel_is_recorded_until_its_marker_arrives_and_that_of_the_first_m
     let message = Fragment::Message { from: NodeId(3), bytes: number(7) };
     assert_eq!(lab.take_sent(1, 0), [marker.clone(), fragment(state), fragment(message), done]);
     assert_eq!(lab.take_sent(1, 2), [marker]);
+}
+
+#[test]
+fn a_first_transfer_that_was_abandoned_is_compensated_and_one_to_an_earlier_boot_is_not() {
+    let mut lab = lab(3, || Bank::new(Tokens::new(100, Duration::from_secs(3_600)), Wave::new()));
+    let balance = |lab: &Lab<Bank>| lab.nodes[1].algorithm.application().balance();
+    let before = balance(&lab);
+    lab.inject(0, 1, Message::Application(Give { amount: 0, total: 5 }));
+    assert_eq!(balance(&lab), before + 5, "the five of the first transfer, which was abandoned");
+    lab.put(1, Input::Fact(Fact::PeerReset(slots(&[0]))));
+    lab.inject(0, 1, Message::Application(Give { amount: 2, total: 2 }));
+    assert_eq!(balance(&lab), before + 7, "a sender that has rebooted counts from zero");
 }
 
 const WAVE: wave::Id = wave::Id { initiator: NodeId(1), incarnation: 1, number: 1 };

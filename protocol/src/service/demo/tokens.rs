@@ -1,10 +1,11 @@
 //! A bank of tokens: every node has a balance and transfers tokens to random members. The sum of all balances and
 //! transfers in flight never changes.
 //!
-//! A transfer carries its amount and the total of all transfers from its sender to its recipient. So a transfer that
-//! the link abandoned, because the recipient was suspected, is compensated by the next: after [`Fact::PeerUp`] the
-//! sender repeats the total at once. Until it has, its state cannot be recorded. The balance of a node that crashes is
-//! lost; transfers to it from before are not repeated.
+//! A transfer carries its amount and the total of all transfers between this boot of its sender and this boot of its
+//! recipient; the recipient adds what the total has grown by. So a transfer that the link abandoned, because the
+//! recipient was suspected, is compensated by the next, even if it was the first: after [`Fact::PeerUp`] the sender
+//! repeats the total at once. Until it has, its state cannot be recorded. The balance of a node that crashes is lost;
+//! transfers to it from before are not repeated, as both totals begin at zero again ([`Fact::PeerReset`]).
 
 use super::{after_about, random_peer};
 use crate::algorithm::{Context, Fact, Input};
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub struct Give {
     /// Amount of this transfer.
     pub amount: u32,
-    /// Amount of all transfers from the sender to the recipient, this one included.
+    /// Amount of all transfers from this boot of the sender to this boot of the recipient, this one included.
     pub total: u32,
 }
 
@@ -48,12 +49,11 @@ enum Next {
     Due,
 }
 
-/// Totals of the transfers to and from one member.
+/// Totals of the transfers to and from one boot of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Account {
     given: u32,
-    /// `None` before its first message.
-    received: Option<u32>,
+    received: u32,
 }
 
 /// The bank at one node, of a group of at most `N`.
@@ -83,15 +83,14 @@ impl<const N: usize> Tokens<N> {
 
     /// Returns by how much a transfer raises the balance.
     fn credit(&self, slot: Option<usize>, give: Give) -> u32 {
-        let received = slot.and_then(|slot| self.accounts.get(slot)?.received);
-        // On the first message between two incarnations, earlier transfers are lost with the earlier incarnation.
-        received.map_or(give.amount, |received| give.total.saturating_sub(received))
+        let account = slot.and_then(|slot| self.accounts.get(slot));
+        account.map_or(0, |account| give.total.saturating_sub(account.received))
     }
 
     fn on_give(&mut self, slot: Option<usize>, give: Give) {
         let credit = self.credit(slot, give);
         if let Some(account) = slot.and_then(|slot| self.accounts.get_mut(slot)) {
-            account.received = Some(give.total);
+            account.received = give.total;
             self.balance = self.balance.saturating_add(credit);
         }
     }
@@ -106,9 +105,10 @@ impl<const N: usize> Application for Tokens<N> {
             Input::Message { from, message, .. } => self.on_give(cx.roster.slot_of(from), message),
             Input::Fact(Fact::PeerDown(set)) => self.uncompensated = self.uncompensated.with(set),
             Input::Fact(Fact::PeerReset(set)) => {
+                self.uncompensated = self.uncompensated.without(set);
                 for slot in set.slots() {
                     if let Some(account) = self.accounts.get_mut(slot) {
-                        account.received = None;
+                        *account = Account::default();
                     }
                 }
             }
