@@ -73,6 +73,8 @@ pub struct Convergence {
     /// Whether the first agreement ends a measurement: where nodes move, agreement comes and goes.
     first_agreement_counts: bool,
     samples: Vec<(&'static str, Micros)>,
+    /// Measurements that had not ended with the run, and how long they had lasted.
+    unfinished: Vec<(&'static str, Micros)>,
     has_agreed: bool,
     changes: u64,
     initiator: Option<u32>,
@@ -127,6 +129,8 @@ impl Convergence {
     pub fn finish(&mut self, now: Micros) {
         self.now = now;
         self.close_phase();
+        let unfinished = self.pending.drain(..).filter(|pending| pending.broken);
+        self.unfinished = unfinished.map(|pending| (pending.measure, now - pending.start)).collect();
         for node in 0..self.nodes.len() as u32 {
             self.accrue(node);
         }
@@ -142,6 +146,11 @@ impl Convergence {
     #[must_use]
     pub fn samples(&self) -> &[(&'static str, Micros)] {
         &self.samples
+    }
+
+    /// Returns the measurements that had not ended with the run, by name, and how long they had lasted.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = (&'static str, Micros)> {
+        self.unfinished.iter().copied()
     }
 
     /// Returns how often a node began to lead after the network had first agreed.

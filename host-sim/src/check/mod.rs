@@ -3,12 +3,14 @@
 //! An *always* property is checked on every event. A *settled* property is checked on the state (`Settled`) of a
 //! network that has had time to settle.
 
+mod calm;
 pub mod convergence;
 pub mod quiescence;
 mod settled;
 #[cfg(test)]
 mod test_support;
 
+pub(crate) use calm::Calm;
 pub(crate) use settled::{Settled, SettledNode};
 
 use crate::base::Micros;
@@ -19,8 +21,8 @@ use crate::trace::{MessageEvent, Observer, TraceEvent};
 trait Always: Default {
     const NAME: &'static str;
 
-    /// Takes what the checker needs from the scenario's expectations.
-    fn configure(&mut self, _expect: &Expect) {}
+    /// Takes what the checker needs from the scenario: its claims, and how long its network may take to settle.
+    fn configure(&mut self, _expect: &Expect, _settle_time: Micros) {}
 
     /// Checks one event; returns the violation in words.
     fn observe(&mut self, event: &TraceEvent) -> Option<String>;
@@ -65,10 +67,10 @@ macro_rules! checkers {
         }
 
         impl Checkers {
-            pub(crate) fn new(expect: &Expect) -> Self {
+            pub(crate) fn new(expect: &Expect, settle_time: Micros) -> Self {
                 let mut checkers = Self::default();
-                $(checkers.$always.configure(expect);)*
-                $(checkers.$lock_always.configure(expect);)*
+                $(checkers.$always.configure(expect, settle_time);)*
+                $(checkers.$lock_always.configure(expect, settle_time);)*
                 checkers.findings.of_locks.clone_from(&expect.lock_checkers);
                 checkers
             }
@@ -98,7 +100,7 @@ macro_rules! checkers {
 
 checkers! {
     always: terms_grow, one_leader_per_term, frame_limit, nobody_halts, one_acts, consistent_cuts, sum_conserved,
-        no_early_end, clock_runs_on, exactly_once;
+        no_early_end, clock_runs_on, exactly_once, leader_stays;
     settled: one_leader, everyone_knows, best_leads;
     locks always: one_holder, fences_grow, no_stale_write;
     locks settled: nobody_waits_for_ever;
@@ -157,7 +159,7 @@ mod tests {
     fn a_scenario_chooses_which_checkers_of_locks_run() {
         let grants = [granted(1, 0, 5), granted(2, 0, 5)];
         let found = |locks: Option<Vec<&'static str>>| {
-            let mut checkers = Checkers::new(&Expect { lock_checkers: locks, ..Expect::default() });
+            let mut checkers = Checkers::new(&Expect { lock_checkers: locks, ..Expect::default() }, 0);
             for event in &grants {
                 checkers.observe(event);
             }

@@ -2,6 +2,7 @@
 //! tokens.
 
 use super::Always;
+use crate::base::Micros;
 use crate::scenario::Expect;
 use crate::trace::{AppEvent, EventKind, TraceEvent};
 use protocol::service::snapshot;
@@ -18,7 +19,7 @@ pub(super) struct Checker {
 impl Always for Checker {
     const NAME: &'static str = "sum-conserved";
 
-    fn configure(&mut self, expect: &Expect) {
+    fn configure(&mut self, expect: &Expect, _: Micros) {
         self.all = expect.tokens;
     }
 

@@ -165,7 +165,9 @@ fn violations(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Violation> {
     let findings = outcomes.iter().flat_map(|outcome| outcome.findings.iter().map(|finding| (outcome.seed, finding)));
     let found = findings.map(|(seed, finding)| violation(seed, finding.at, finding.checker, finding.text.clone()));
     let unmet = expectations::unmet(&scenario.expect, outcomes).into_iter();
-    found.chain(unmet.map(|(seed, text)| violation(seed, 0, "expect", text))).collect()
+    let flooded = scenario.expect.calm_frames.and_then(|most| expectations::flooded(most, outcomes));
+    let flooded = flooded.map(|(seed, text)| violation(seed, 0, "frames-bounded", text));
+    found.chain(unmet.map(|(seed, text)| violation(seed, 0, "expect", text))).chain(flooded).collect()
 }
 
 pub(super) fn availability(outcomes: &[Outcome]) -> Availability {
@@ -219,8 +221,15 @@ mod tests {
     fn a_violation_names_the_command_that_replays_it() {
         let report = report_of("[capacity]\nrule = \"falling\"\n", 7..8);
         let violation = &report.violations[0];
-        assert_eq!((violation.seed, violation.checker, violation.time), (7, "best-leads", 3_000_000));
+        assert_eq!((violation.seed, violation.checker, violation.time), (7, "best-leads", 1_000_000));
         assert_eq!(violation.command, "conclave run test.toml --seed 7");
+    }
+
+    #[test]
+    fn frames_in_a_calm_network_are_bounded() {
+        let calm = |rest: &str| -> Vec<_> { report_of(rest, 0..2).violations.iter().map(|at| at.checker).collect() };
+        let long = "[capacity]\nrule = \"rising\"\n[expect]\ncalm_frames";
+        assert_eq!(calm(&format!("{long} = 0\n")), ["frames-bounded"], "no stretch of the run is long enough");
     }
 
     #[test]
@@ -236,6 +245,8 @@ mod tests {
             ("leader_changes = 0", false),
             ("merge = { max = \"3s\" }", true), // there is no partition to heal
             ("merge = { p999 = \"3s\" }", true),
+            // The toy nodes follow a leader that crashed for ever.
+            ("failover = { max = \"500ms\" }\n[[faults]]\nat = \"2s\"\ndo = \"crash\"\nnode = \"leader\"", true),
         ];
         for (expectation, breaks) in expectations {
             let report = report_of(&format!("{rising}{expectation}\n"), 0..20);

@@ -39,6 +39,21 @@ pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)>
     unmet
 }
 
+/// Returns whether nodes send more frames in a calm network than they may, as the worst seed and a sentence.
+pub(super) fn flooded(most: u64, outcomes: &[Outcome]) -> Option<(u64, String)> {
+    let of_run = |outcome: &Outcome| {
+        let samples = outcome.samples.iter().filter(|(name, _)| *name == "calm_frames");
+        Some((samples.map(|(_, frames)| *frames).max()?, outcome.seed))
+    };
+    let Some((frames, seed)) = outcomes.iter().filter_map(of_run).max() else {
+        return Some((
+            outcomes.first()?.seed,
+            "no run was calm: the claim about calm_frames was not tested".to_owned(),
+        ));
+    };
+    (frames > most).then(|| (seed, format!("a node sent {frames} frames a minute in a calm network, more than {most}")))
+}
+
 /// The sum of the samples with these names in each run, and the run's seed.
 fn sums(outcomes: &[Outcome], names: &[&str]) -> impl Iterator<Item = (u64, u64)> {
     outcomes.iter().map(|outcome| {
@@ -50,8 +65,10 @@ fn sums(outcomes: &[Outcome], names: &[&str]) -> impl Iterator<Item = (u64, u64)
 /// Returns whether the measured percentile is over its limit. Too few samples decide nothing: the 99.9th percentile of
 /// ten is only their maximum. No sample at all is a claim that was never put to the test, and fails.
 fn exceeded(limit: &Limit, outcomes: &[Outcome]) -> Option<(u64, String)> {
+    // What had lasted too long when the run ended is over the limit, however long it would have gone on.
     let of_run = |outcome: &Outcome| {
-        let samples = outcome.samples.iter().filter(|(name, _)| *name == limit.measure);
+        let unfinished = outcome.unfinished.iter().filter(|(_, lasted)| *lasted > limit.max);
+        let samples = outcome.samples.iter().chain(unfinished).filter(|(name, _)| *name == limit.measure);
         samples.map(|&(_, value)| (value, outcome.seed)).collect::<Vec<_>>()
     };
     let samples: Vec<(u64, u64)> = outcomes.iter().flat_map(of_run).collect();

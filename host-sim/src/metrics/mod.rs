@@ -4,22 +4,30 @@ mod apps;
 pub mod campaign;
 pub mod distribution;
 mod expectations;
+mod frames;
 mod locks;
 pub mod run;
 
+use crate::base::Micros;
 use crate::trace::{Observer, TraceEvent};
 use apps::AppMetrics;
+use frames::FrameMetrics;
 use locks::LockMetrics;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkloadMetrics {
     locks: LockMetrics,
     apps: AppMetrics,
+    frames: FrameMetrics,
 }
 
 impl WorkloadMetrics {
+    pub(crate) fn new(settle_time: Micros) -> Self {
+        Self { frames: FrameMetrics::new(settle_time), ..Self::default() }
+    }
+
     pub(crate) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.locks.samples().chain(self.apps.samples())
+        self.locks.samples().chain(self.apps.samples()).chain(self.frames.samples())
     }
 }
 
@@ -27,5 +35,6 @@ impl Observer for WorkloadMetrics {
     fn observe(&mut self, event: &TraceEvent) {
         self.locks.observe(event);
         self.apps.observe(event);
+        self.frames.observe(event);
     }
 }

@@ -7,7 +7,9 @@ use crate::metrics::WorkloadMetrics;
 use crate::nodes::protocol_node::{AppNode, LockNode, Member, ProtocolNode};
 use crate::nodes::{ScenarioNode, world};
 use crate::scenario::Scenario;
+use crate::sim::fault_plan::FaultStep;
 use crate::sim::medium::{FrameStats, KindStats};
+use crate::sim::world::WorldPlan;
 use crate::trace::{MessageEvent, Observer, TraceEvent};
 
 /// The outcome of a run.
@@ -19,6 +21,8 @@ pub struct Outcome {
     /// The leader of most nodes in the end.
     pub leader: Option<u32>,
     pub(crate) samples: Vec<(&'static str, u64)>,
+    /// What was being measured when the run ended, and how long it had lasted.
+    pub(crate) unfinished: Vec<(&'static str, Micros)>,
     pub(crate) frames: FrameStats,
     pub(crate) leader_times: Vec<LeaderTime>,
     /// The hash of the trace.
@@ -69,12 +73,9 @@ pub fn run_of(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outco
 pub(crate) fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outcome {
     let mut world = world::<M>(scenario, seed);
     let mut convergence = Convergence::new(&world);
-    let mut workload = WorkloadMetrics::default();
-    let mut checkers = Checkers::new(&scenario.expect);
-    // Settled properties are checked just before each fault and at the end, if the network had time to settle.
-    let mut stops: Vec<Micros> = world.plan().faults.iter().map(|step| step.at.saturating_sub(1)).collect();
-    stops.push(scenario.world.duration);
-    stops.dedup();
+    let mut workload = WorkloadMetrics::new(scenario.settle_time);
+    let mut checkers = Checkers::new(&scenario.expect, scenario.settle_time);
+    let stops = stops(world.plan(), scenario.settle_time);
     for stop in stops {
         let mut observers =
             Observers { convergence: &mut convergence, workload: &mut workload, checkers: &mut checkers, extra };
@@ -102,11 +103,24 @@ pub(crate) fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut d
         leader_is_best: check::best_leads(&settled),
         leader: world.leader(),
         samples,
+        unfinished: convergence.unfinished().collect(),
         frames: world.frame_stats().clone(),
         leader_times: convergence.leader_times().collect(),
         hash: world.trace_hash(),
         findings: checkers.findings().to_vec(),
     }
+}
+
+/// Returns when settled properties are checked, if there was no disturbance for so long: as soon as the network has had
+/// time to settle, just before each fault, and at the end.
+fn stops(plan: &WorldPlan, settle_time: Micros) -> Vec<Micros> {
+    let around = |step: &FaultStep| [step.at.saturating_sub(1), step.at + settle_time];
+    let mut stops: Vec<Micros> = plan.faults.iter().flat_map(around).collect();
+    stops.extend([plan.boot_spread + settle_time, plan.duration]);
+    stops.retain(|&stop| stop <= plan.duration);
+    stops.sort_unstable();
+    stops.dedup();
+    stops
 }
 
 /// The duration of an election that one node was asked to start, in thousandths of three floods: out, back and out
@@ -139,6 +153,7 @@ mod tests {
 
     fn checkers(outcome: &Outcome) -> Vec<&'static str> {
         let mut names: Vec<&str> = outcome.findings.iter().map(|finding| finding.checker).collect();
+        names.sort_unstable();
         names.dedup();
         names
     }
@@ -162,8 +177,9 @@ mod tests {
         let crash = "[[faults]]\nat = \"10s\"\ndo = \"crash\"\nnode = \"leader\"\n";
         let outcome = outcome(&format!("[capacity]\nrule = \"rising\"\n{crash}"));
         assert!(!outcome.converged && !outcome.leader_is_best);
-        assert_eq!(checkers(&outcome), ["one-leader", "everyone-knows"]);
-        assert!(outcome.findings.iter().all(|finding| finding.at == 20_000_000), "nothing is found before the crash");
+        assert_eq!(checkers(&outcome), ["everyone-knows", "one-leader"]);
+        let at: Vec<Micros> = outcome.findings.iter().map(|finding| finding.at).collect();
+        assert_eq!(at, [15_000_000, 15_000_000, 20_000_000, 20_000_000], "once it had time to settle, and at the end");
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Expect {
     pub(crate) availability: Option<f64>,
     /// How often nodes may come to lead after the first agreement, in one run.
     pub(crate) leader_changes: Option<u64>,
+    /// How many frames a node may send in a minute while the network is calm, on average over all nodes.
+    pub(crate) calm_frames: Option<u64>,
     /// The least number of locks granted in one run.
     pub(crate) grants: Option<u64>,
     /// The lock checkers that run; all of them if the scenario names none.
@@ -43,6 +45,7 @@ impl Expect {
         });
         let counts = [
             self.leader_changes.map(|most| format!("changes of leader in a run: at most {most}")),
+            self.calm_frames.map(|most| format!("frames a node and minute in a calm network: at most {most}")),
             self.grants.map(|least| format!("locks granted in a run: at least {least}")),
             self.snapshots.map(|least| format!("snapshots completed in a run: at least {least}")),
             self.terminations.map(|least| format!("terminations detected in a run: at least {least}")),
@@ -99,6 +102,7 @@ pub(super) fn expect(
         limits,
         availability: raw.availability.map(|Share(share)| share),
         leader_changes: raw.leader_changes.map(|Whole(changes)| changes as u64),
+        calm_frames: raw.calm_frames.map(|Whole(frames)| frames as u64),
         grants: raw.grants.map(|Whole(grants)| grants as u64),
         lock_checkers: named.transpose()?,
         snapshots: raw.snapshots.map(|Whole(snapshots)| snapshots as u64),

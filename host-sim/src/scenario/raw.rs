@@ -168,6 +168,7 @@ pub(super) struct RawExpect {
     pub(super) election: Option<Spanned<RawLimit>>,
     pub(super) availability: Option<Share>,
     pub(super) leader_changes: Option<Whole<0, 1_000_000>>,
+    pub(super) calm_frames: Option<Whole<0, 1_000_000>>,
     pub(super) lock_wait: Option<Spanned<RawLimit>>,
     pub(super) lock_recovery: Option<Spanned<RawLimit>>,
     pub(super) grants: Option<Whole<0, 1_000_000>>,

@@ -44,6 +44,7 @@ fn a_network_that_follows_a_dead_leader_does_not_agree() {
     let convergence = observed(3, "[[faults]]\nat = \"5s\"\ndo = \"crash\"\nnode = \"leader\"\n");
     assert!(!convergence.agrees());
     assert!(convergence.samples().iter().all(|&(name, _)| name != "failover_us"), "it never recovered");
+    assert_eq!(convergence.unfinished().collect::<Vec<_>>(), [("failover_us", 5_000_000)]);
     let times: Vec<LeaderTime> = convergence.leader_times().collect();
     assert_eq!(times[0].up, 10_000_000);
     assert!((4_500_000..=5_000_000).contains(&times[0].led), "led until the crash: {:?}", times[0]);

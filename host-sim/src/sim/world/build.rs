@@ -66,7 +66,7 @@ impl<M: SimNode> World<M> {
             hash: TraceHash::default(),
             fault_rng: Rng::new(seed, Stream::Faults),
             noise_rng: Rng::new(seed, Stream::Noise),
-            hits: vec![Vec::new(); plan.faults.len()],
+            hits: vec![Vec::new(); plan.faults.iter().map(|step| step.number as usize + 1).max().unwrap_or(0)],
             last_hit: Vec::new(),
             boots_pending: nodes,
             topology_version: 0,
@@ -164,6 +164,7 @@ fn states(plan: &WorldPlan, seed: u64, ids: &[u32]) -> Vec<NodeState> {
             records: Some(Records::FACTORY),
             boots: 0,
             capacity: Some(capacities[id as usize]),
+            measure_due: false,
             may_lead: may_lead[id as usize],
             leader: None,
         }

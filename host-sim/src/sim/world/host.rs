@@ -33,6 +33,7 @@ impl<M: SimNode> World<M> {
         let seed = derive_seed(self.seed, Stream::Node, u64::from(id) | u64::from(state.boots) << 32);
         let boot = Boot { me: NodeId(id), records: state.records, seed, may_lead: state.may_lead, now: Instant::ZERO };
         state.leader = None;
+        state.measure_due = false;
         self.nodes[slot as usize] = Some(M::boot(&self.node_plan, boot));
         self.start_receiver(slot);
         self.disturb();
@@ -85,6 +86,9 @@ impl<M: SimNode> World<M> {
         self.emit(slot, EventKind::Resume, observer);
         self.resume_locks(slot);
         self.schedule(slot);
+        if std::mem::take(&mut self.states[slot as usize].measure_due) {
+            self.measure(slot, observer);
+        }
     }
 
     pub(super) fn wake(&mut self, slot: u32, at: Micros, observer: &mut impl Observer) {

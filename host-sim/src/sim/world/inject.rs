@@ -54,7 +54,9 @@ impl<M: SimNode> World<M> {
                 self.disturb();
                 self.emit_event(None, EventKind::CapacityFault, observer);
                 self.each(&target, number, up, |world, slot| {
-                    world.states[slot as usize].capacity = capacity;
+                    let state = &mut world.states[slot as usize];
+                    state.capacity = capacity;
+                    state.measure_due = world.power[slot as usize] == PowerState::Paused;
                     world.measure(slot, observer);
                 });
             }

@@ -31,6 +31,8 @@ pub(super) struct NodeState {
     pub(super) boots: u32,
     /// Its capacity; `None` is unfit to lead.
     pub(super) capacity: Option<u16>,
+    /// Whether its capacity changed while it was paused: it is measured when the node resumes.
+    pub(super) measure_due: bool,
     pub(super) may_lead: bool,
     /// The id and term of the leader it last reported.
     pub(super) leader: Option<(u32, Term)>,

@@ -118,6 +118,17 @@ fn a_paused_node_receives_and_sends_nothing_and_has_no_backlog() {
 }
 
 #[test]
+fn a_capacity_that_changes_while_a_node_is_paused_is_measured_when_it_resumes() {
+    let faults = "[[faults]]\nat = \"2s\"\ndo = \"pause\"\nnode = 1\nfor = \"2s\"\n\
+                  [[faults]]\nat = \"3s\"\ndo = \"capacity\"\nnode = 1\ncapacity = 77\n";
+    let mut world = world_of(2, 1, &format!("{LAN}{faults}"));
+    world.run_until(3_999_000, &mut ());
+    assert_ne!(world.node(1).unwrap().capacity, Some(Capacity::new(77)));
+    run(&mut world);
+    assert_eq!(world.node(1).unwrap().capacity, Some(Capacity::new(77)));
+}
+
+#[test]
 fn a_partition_separates_and_a_heal_joins() {
     let faults = "[[faults]]\nat = \"1us\"\ndo = \"partition\"\ncut = \"left-right\"\nfor = \"5s\"\n";
     let mut world = world_of(10, 1, &format!("{LINE}{faults}"));

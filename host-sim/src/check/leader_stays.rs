@@ -1,0 +1,56 @@
+//! Always: in a calm network nobody begins to lead, not even the leader anew.
+
+use super::{Always, Calm};
+use crate::base::Micros;
+use crate::scenario::Expect;
+use crate::trace::{EventKind, TraceEvent};
+
+#[derive(Default)]
+pub(super) struct Checker {
+    calm: Calm,
+}
+
+impl Always for Checker {
+    const NAME: &'static str = "leader-stays";
+
+    fn configure(&mut self, _: &Expect, settle_time: Micros) {
+        self.calm = Calm::after(settle_time);
+    }
+
+    fn observe(&mut self, event: &TraceEvent) -> Option<String> {
+        self.calm.observe(event);
+        let (EventKind::Leads { term }, Some(node)) = (event.kind, event.node) else {
+            return None; // nobody begins to lead
+        };
+        let calm = event.at - self.calm.since(event.at)?;
+        let seconds = calm as f64 / 1e6;
+        Some(format!("node {node} begins to lead under term {}, {seconds:.1} s into a calm stretch", term.number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::NodeId;
+    use protocol::base::term::Term;
+
+    #[test]
+    fn a_leader_that_changes_in_a_calm_network_is_reported() {
+        let mut checker = Checker::default();
+        checker.configure(&Expect::default(), 10_000_000);
+        let leads = EventKind::Leads { term: Term { number: 3, by: NodeId(1) } };
+        let events = [
+            (0, EventKind::Boot { blank: false }),
+            (9_999_999, leads),
+            (15_000_000, EventKind::Crash),
+            (24_000_000, leads),
+            (27_500_000, EventKind::Leaderless),
+            (27_500_000, leads),
+        ];
+        let found: Vec<String> = events
+            .into_iter()
+            .filter_map(|(at, kind)| checker.observe(&TraceEvent { at, node: Some(1), kind }))
+            .collect();
+        assert_eq!(found, ["node 1 begins to lead under term 3, 2.5 s into a calm stretch"]);
+    }
+}
