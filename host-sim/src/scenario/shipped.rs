@@ -47,6 +47,18 @@ mod tests {
     }
 
     #[test]
+    fn every_percentile_that_a_shipped_scenario_claims_is_decided_by_its_own_seeds() {
+        for (name, _) in SHIPPED {
+            let scenario = Scenario::find(Path::new(name), crate::check::OF_LOCKS).unwrap();
+            let runs = scenario.seeds.end - scenario.seeds.start;
+            for limit in &scenario.expect.limits {
+                let needed = 1_000 / (1_000 - u64::from(limit.per_mille.min(999)));
+                assert!(limit.per_mille == 1_000 || runs >= needed, "{name}: {} in {runs} runs", limit.measure);
+            }
+        }
+    }
+
+    #[test]
     fn an_unknown_name_is_answered_with_the_nearest() {
         let error = Scenario::find(Path::new("grid64-leader-crush"), &[]).unwrap_err();
         assert!(error.contains("the nearest is \"grid64-leader-crash\""), "{error}");

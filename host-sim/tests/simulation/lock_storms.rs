@@ -2,7 +2,7 @@
 //! pauses and clocks 2 % off.
 
 use crate::faulty_node::{Fault, Faulty};
-use crate::support::{finds, load, passes, seeds, survives};
+use crate::support::{finds, load, passes_but_for, seeds, storm, survives};
 use host_sim::ProtocolNode;
 use host_sim::metrics::campaign::{campaign, campaign_of};
 use host_sim::nodes::protocol_node::LockNode;
@@ -56,8 +56,20 @@ storms! {
 
 #[test]
 fn the_tree_lock_moves_along_the_tree_of_a_wireless_election_over_many_hops() {
-    let report = passes(&load("lock-tree"), seeds(10, 40));
+    let report = passes_but_for("leader-stays", &load("lock-tree"), tree_seeds());
     assert!(report.measures["grants"].p50 > 100, "{:?}", report.measures);
+}
+
+fn tree_seeds() -> u64 {
+    seeds(10, 40)
+}
+
+#[test]
+fn the_leader_of_the_tree_lock_stays_though_it_needs_a_quorum_over_many_hops() {
+    let report = storm(&load("lock-tree"), tree_seeds());
+    let changes = report.violations.iter().filter(|violation| violation.checker == "leader-stays");
+    let changes: Vec<_> = changes.map(|violation| (violation.seed, violation.time, &violation.text)).collect();
+    assert_eq!(changes, []);
 }
 
 #[test]
