@@ -115,6 +115,10 @@ impl<A: Election> Election for TracedStage<A> {
     fn parent(&self) -> NodeSet {
         self.stage.parent()
     }
+
+    fn heartbeat(&self) -> Option<u32> {
+        self.stage.heartbeat()
+    }
 }
 
 impl<A: Mutex> Mutex for TracedStage<A> {
