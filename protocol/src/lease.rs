@@ -44,7 +44,7 @@ use crate::base::ids::{NodeId, NodeSet};
 use crate::base::quorum::{Mode, is_majority};
 use crate::base::rng::jitter;
 use crate::base::term::Term;
-use crate::base::time::{Duration, Instant, earliest};
+use crate::base::time::{CoarseInstant, Duration, Instant, earliest};
 use answer::Answer;
 use grants::{Grants, ROUNDS_MAX};
 
@@ -132,7 +132,7 @@ pub struct LeaderLease {
     /// The grants to the elected node that this node knows of.
     grants: Grants,
     /// When the last heartbeats were sent, the newest first, where this node is elected.
-    asked: [Option<Instant>; ROUNDS_MAX],
+    asked: [Option<CoarseInstant>; ROUNDS_MAX],
     answer: Answer,
     view: NodeSet,
     /// The term and the number of the view.
@@ -284,7 +284,7 @@ impl LeaderLease {
             *new = asked;
         }
         let [newest, ..] = &mut self.asked;
-        *newest = Some(newest.unwrap_or(cx.now));
+        *newest = Some(newest.unwrap_or_else(|| CoarseInstant::of(cx.now)));
         self.grants.advance(count);
     }
 
@@ -325,7 +325,8 @@ impl LeaderLease {
             .iter()
             .enumerate()
             .find_map(|(age, &asked)| asked.filter(|_| is_majority(self.grants.granted(age), cx.roster.all())));
-        let Some(until) = granted.map(|asked| asked.after(lease_at_holder(cx.timing.lease()))) else { return };
+        let Some(elapsed) = granted.map(|asked| asked.elapsed(cx.now)) else { return };
+        let until = cx.now.after(lease_at_holder(cx.timing.lease()).minus(elapsed));
         let held = match self.role {
             Role::Holding { term: held, until, .. } if held == term => Some(until),
             Role::Holding { .. } | Role::Follower | Role::Requesting | Role::Unrestricted => None,

@@ -109,7 +109,7 @@ pub struct ConfigPage {
 /// The group of unprovisioned boards.
 pub const GROUP_DEFAULT: &str = "conclave";
 /// [`Secret::of_group`] of it: computing it on the board would take a kilobyte of flash.
-const KEY_DEFAULT: Secret = Secret([204, 87, 95, 147, 49, 63, 54, 220, 1, 126, 180, 192, 32, 153, 200, 248]);
+const KEY_DEFAULT: Secret = Secret([204, 87, 95, 147, 19, 218, 22, 196, 49, 63, 54, 220, 96, 93, 200, 246]);
 /// The UDP port of unprovisioned boards.
 pub const PORT_DEFAULT: u16 = 47_800;
 /// Bits of an id derived from a chip's serial number: small ids make short frames, and collisions stay rare.

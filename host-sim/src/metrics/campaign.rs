@@ -220,8 +220,8 @@ mod tests {
     #[test]
     fn a_violation_names_the_command_that_replays_it() {
         let report = report_of("[capacity]\nrule = \"falling\"\n", 7..8);
-        let violation = &report.violations[0];
-        assert_eq!((violation.seed, violation.checker, violation.time), (7, "best-leads", 1_000_000));
+        let violation = report.violations.iter().find(|violation| violation.checker == "best-leads").unwrap();
+        assert_eq!((violation.seed, violation.time), (7, 1_000_000));
         assert_eq!(violation.command, "conclave run test.toml --seed 7");
     }
 

@@ -6,6 +6,7 @@
 
 use super::config::ConfigError;
 use super::ids::{NodeId, SLOTS_MAX};
+use core::fmt::Debug;
 use heapless::Vec;
 
 /// Which roster an algorithm works on.
@@ -24,6 +25,12 @@ pub trait Membership {
     /// Whether the node may belong to a group at all.
     const GROUPED: bool = true;
 
+    /// Something for each of at most `N` members; nothing where there is no group.
+    type PerMember<T: Copy + Debug, const N: usize>: AsRef<[T]> + AsMut<[T]> + Clone + Debug;
+
+    /// The same thing for each member.
+    fn per_member<T: Copy + Debug, const N: usize>(thing: T) -> Self::PerMember<T, N>;
+
     /// The members, in the order that all of them share; empty for a node without a group.
     fn members(&self) -> &[NodeId];
 }
@@ -34,6 +41,12 @@ pub struct NoGroup;
 
 impl Membership for NoGroup {
     const GROUPED: bool = false;
+
+    type PerMember<T: Copy + Debug, const N: usize> = [T; 0];
+
+    fn per_member<T: Copy + Debug, const N: usize>(_: T) -> [T; 0] {
+        []
+    }
 
     fn members(&self) -> &[NodeId] {
         &[]
@@ -66,12 +79,24 @@ impl Group {
 }
 
 impl Membership for Group {
+    type PerMember<T: Copy + Debug, const N: usize> = [T; N];
+
+    fn per_member<T: Copy + Debug, const N: usize>(thing: T) -> [T; N] {
+        [thing; N]
+    }
+
     fn members(&self) -> &[NodeId] {
         &self.0
     }
 }
 
 impl Membership for Option<Group> {
+    type PerMember<T: Copy + Debug, const N: usize> = [T; N];
+
+    fn per_member<T: Copy + Debug, const N: usize>(thing: T) -> [T; N] {
+        [thing; N]
+    }
+
     fn members(&self) -> &[NodeId] {
         self.as_ref().map_or(&[], Group::members)
     }

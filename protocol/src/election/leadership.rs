@@ -311,7 +311,7 @@ impl Leadership {
         if heartbeat == 0 && self.announced_by_election {
             self.flood = Flood::Done;
         } else {
-            self.relay(cx, from, out);
+            self.relay(cx, from, heartbeat, out);
         }
         if self.demanded > term {
             // Once per heartbeat, until the leader has raised its term.

@@ -70,6 +70,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
 
     fn on_heartbeat(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), DropReason> {
         let heartbeat: Heartbeat = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
+        if heartbeat.lamport > LamportTime::MAX {
+            return Err(DropReason::Malformed);
+        }
         let from = self.shared.peers.group().set_of(packet.sender);
         if from.is_empty() || !self.is_member() {
             return Err(DropReason::NotBidirectional);
@@ -79,6 +82,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         // A node that has just booted gives its peers the time to learn of that.
         let young = now.since(shared.booted_at) < shared.config.timing.heartbeat.times(UNPROVEN_HEARTBEATS);
         let proven = young || from.meets(shared.peers.confirmed());
+        if proven {
+            shared.lamport.observe(heartbeat.lamport);
+        }
         self.detector.on_heartbeat(&shared.detector_context(now), from, &heartbeat, proven);
         self.hurry_heartbeat(now);
         self.report_members(now);

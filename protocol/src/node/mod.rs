@@ -50,7 +50,7 @@ const NOTICES_MAX: usize = algorithm::OUTPUTS_MAX;
 pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G: Membership = NoGroup> {
     shared: Shared<N>,
     link: Link<StageMessage<E::Message, M::Message, S::Message>, N>,
-    detector: Detector<N>,
+    detector: Detector<N, G>,
     election: E,
     /// The member the leader's heartbeats come from.
     parent: Option<NodeId>,

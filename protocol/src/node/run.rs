@@ -11,20 +11,20 @@ use crate::peers::detector::Detector;
 use crate::wire::{Delivery, Payload};
 
 /// What a stage takes its steps on.
-pub(super) struct Runner<'n, P, const N: usize> {
+pub(super) struct Runner<'n, P, const N: usize, G: Membership> {
     pub(super) now: Instant,
     /// Whether the node exchanges hellos.
     pub(super) hellos: bool,
     /// The members that count: the leader lease's view.
     pub(super) view: NodeSet,
     pub(super) shared: &'n mut Shared<N>,
-    pub(super) detector: &'n Detector<N>,
+    pub(super) detector: &'n Detector<N, G>,
     pub(super) link: &'n mut Link<P, N>,
 }
 
-impl<P: Payload, const N: usize> Runner<'_, P, N> {
+impl<P: Payload, const N: usize, G: Membership> Runner<'_, P, N, G> {
     /// Takes one step of `stage` and submits its messages to the link. Its notices stay in `out`, for the stages after it.
-    pub(super) fn run<G: Membership, A: Algorithm<Message: Clone>, T>(
+    pub(super) fn run<A: Algorithm<Message: Clone>, T>(
         self,
         scope: Scope,
         stage: &mut A,
@@ -33,7 +33,7 @@ impl<P: Payload, const N: usize> Runner<'_, P, N> {
         step: impl FnOnce(&mut A, &Context<'_>, &mut Outbox<A::Message, A::Notice>) -> T,
     ) -> T {
         let Self { now, hellos, view, shared, detector, link } = self;
-        let cx = shared.context::<G>(now, scope, view, detector);
+        let cx = shared.context(now, scope, view, detector);
         let (peers, lamport) = (cx.peers, cx.lamport);
         let result = step(stage, &cx, out);
         shared.halt_if(out.overflowed(), Halt::Outbox);

@@ -74,6 +74,7 @@ impl<const N: usize> Shared<N> {
             me: group.set_of(self.config.me),
             candidate: self.candidate(),
             several_hops: self.config.hops > 1,
+            lamport: self.lamport.now(),
             moment,
         }
     }
@@ -85,7 +86,7 @@ impl<const N: usize> Shared<N> {
         now: Instant,
         scope: Scope,
         view: NodeSet,
-        detector: &Detector<N>,
+        detector: &Detector<N, G>,
     ) -> Context<'_> {
         let better = match scope {
             Scope::Group if G::GROUPED => detector.better(&self.detector_context(now)),

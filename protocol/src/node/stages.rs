@@ -13,8 +13,8 @@ use crate::peers::detector;
 use crate::service::{self, Service};
 
 /// Where a node's messages wait to be sent, by the types of its stages.
-type NodeRunner<'n, E, M, S, const N: usize> =
-    Runner<'n, StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N>;
+type NodeRunner<'n, E, M, S, const N: usize, G> =
+    Runner<'n, StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N, G>;
 
 impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
     pub(super) fn on_timeout(&mut self, now: Instant) {
@@ -94,7 +94,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         let (runner, stages) = self.runner(now);
         let mut out = Outbox::new();
         let step = |election: &mut E, cx: &Context<'_>, out: &mut Outbox<_, _>| election.handle(cx, input, out);
-        runner.run::<G, _, _>(scope, stages.election, &mut out, StageMessage::Election, step);
+        runner.run(scope, stages.election, &mut out, StageMessage::Election, step);
         let me = self.shared.config.me;
         for notice in out.notices() {
             let fact = match *notice {
@@ -144,7 +144,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         if G::GROUPED {
             let (runner, stages) = self.runner(now);
             let step = |lease: &mut LeaderLease, cx: &Context<'_>, out: &mut Outbox<_, _>| lease.handle(cx, input, out);
-            runner.run::<G, _, _>(scope, stages.lease, &mut out, StageMessage::Lease, step);
+            runner.run(scope, stages.lease, &mut out, StageMessage::Lease, step);
         } else if let algorithm::Input::Fact(Fact::Leader { leader, term }) = input {
             self.lease.adopt_elected(self.shared.config.me, Some((leader, term)), &mut out);
         } else if let algorithm::Input::Fact(Fact::NoLeader) = input {
@@ -182,7 +182,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         let (runner, stages) = self.runner(now);
         let mut out = Outbox::new();
         let step = |mutex: &mut M, cx: &Context<'_>, out: &mut Outbox<_, _>| mutex.handle(cx, input, out);
-        runner.run::<G, _, _>(scope, stages.mutex, &mut out, StageMessage::Mutex, step);
+        runner.run(scope, stages.mutex, &mut out, StageMessage::Mutex, step);
         if command {
             self.shared.lamport.observe(lamport); // it numbers the request, whether or not a message carries it
         }
@@ -214,7 +214,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         let scope = self.service.scope();
         let (runner, stages) = self.runner(now);
         let mut out = Outbox::new();
-        let result = runner.run::<G, _, _>(scope, stages.service, &mut out, StageMessage::Service, step);
+        let result = runner.run(scope, stages.service, &mut out, StageMessage::Service, step);
         for notice in out.notices() {
             let full = self.service.notices().is_none_or(|queue| queue.push_back(notice.clone()).is_err());
             self.shared.halt_if(full, Halt::Notices);
@@ -223,7 +223,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
     }
 
     /// What a stage takes a step on, and the stages.
-    fn runner(&mut self, now: Instant) -> (NodeRunner<'_, E, M, S, N>, StageRefs<'_, E, M, S>) {
+    fn runner(&mut self, now: Instant) -> (NodeRunner<'_, E, M, S, N, G>, StageRefs<'_, E, M, S>) {
         let (hellos, view) = (self.uses(Scope::Neighbours), self.lease.view());
         let Self { shared, link, detector, election, lease, mutex, service, .. } = self;
         (Runner { now, hellos, view, shared, detector, link }, StageRefs { election, lease, mutex, service })

@@ -23,6 +23,8 @@ use super::heartbeat::RELAYED_MAX;
 use crate::base::capacity::Candidate;
 use crate::base::config::{Moment, Timing};
 use crate::base::ids::{NodeSet, RosterView};
+use crate::base::lamport::LamportTime;
+use crate::base::membership::Membership;
 use crate::base::rng::jitter;
 use crate::base::time::{CoarseInstant, Duration, Instant};
 use heapless::Vec;
@@ -39,7 +41,7 @@ const FORGIVEN_AFTER: u8 = 32;
 
 /// The state of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Member {
+pub(crate) struct Member {
     /// When its counter last grew.
     last: CoarseInstant,
     count: u8,
@@ -58,14 +60,16 @@ pub(crate) struct DetectorContext<'a> {
     pub candidate: Option<Candidate>,
     /// Whether some members are out of range of others.
     pub several_hops: bool,
+    /// The last Lamport time of this node.
+    pub lamport: LamportTime,
     /// Time and randomness of this step.
     pub moment: Moment<'a>,
 }
 
 /// The failure detector of one member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Detector<const N: usize> {
-    members: [Member; N],
+#[derive(Clone, Debug)]
+pub struct Detector<const N: usize, G: Membership> {
+    members: G::PerMember<Member, N>,
     /// Members whose counter has grown since this node booted.
     seen: NodeSet,
     suspected: NodeSet,
@@ -80,14 +84,14 @@ pub struct Detector<const N: usize> {
     cursor: u8,
 }
 
-impl<const N: usize> Detector<N> {
+impl<const N: usize, G: Membership> Detector<N, G> {
     /// Creates the detector of a member that has received nothing: all others count as up until they time out.
     pub(crate) fn new(moment: Moment<'_>) -> Self {
         let Moment { now, random, timing } = moment;
         let advertised = AdvertisedCapacity::UNKNOWN;
         let member = Member { last: CoarseInstant::of(now), count: 0, wrong_suspicions: 0, advertised };
         Self {
-            members: [member; N],
+            members: G::per_member(member),
             seen: NodeSet::EMPTY,
             suspected: NodeSet::EMPTY,
             changes: Changes::default(),
@@ -109,7 +113,8 @@ impl<const N: usize> Detector<N> {
     pub(crate) fn better(&self, cx: &DetectorContext<'_>) -> NodeSet {
         let me = cx.group.ids_of(cx.me).next();
         let better = |slot: &usize| {
-            let (id, advertised) = (cx.group.id_of(*slot), self.members.get(*slot).map(|member| member.advertised));
+            let (id, advertised) =
+                (cx.group.id_of(*slot), self.members.as_ref().get(*slot).map(|member| member.advertised));
             match (advertised.and_then(AdvertisedCapacity::capacity), cx.candidate) {
                 (Some(capacity), Some(mine)) => (capacity, id) > (mine.capacity, Some(mine.id)),
                 (Some(_), None) => true,
@@ -123,7 +128,10 @@ impl<const N: usize> Detector<N> {
     /// Returns the best candidate of `set`, as far as they have advertised.
     pub(crate) fn best(&self, group: RosterView<'_>, set: NodeSet) -> Option<Candidate> {
         let candidate = |slot: usize| {
-            Some(Candidate { capacity: self.members.get(slot)?.advertised.capacity()?, id: group.id_of(slot)? })
+            Some(Candidate {
+                capacity: self.members.as_ref().get(slot)?.advertised.capacity()?,
+                id: group.id_of(slot)?,
+            })
         };
         set.slots().filter_map(candidate).max()
     }
@@ -147,7 +155,7 @@ impl<const N: usize> Detector<N> {
         let now = cx.moment.now;
         for slot in from.slots() {
             let count = heartbeat.counts.get(slot).copied();
-            let Some(member) = self.members.get_mut(slot) else { continue };
+            let Some(member) = self.members.as_mut().get_mut(slot) else { continue };
             member.advertised = heartbeat.advertised;
             member.count = count.unwrap_or_else(|| member.count.wrapping_add(1));
             self.on_alive(slot, now);
@@ -158,7 +166,7 @@ impl<const N: usize> Detector<N> {
         for &(slot, advertised) in &heartbeat.relayed {
             let slot = usize::from(slot);
             let second_hand = !NodeSet::slot(slot).meets(cx.me.with(from)) && advertised != AdvertisedCapacity::UNKNOWN;
-            if let Some(member) = self.members.get_mut(slot).filter(|_| second_hand) {
+            if let Some(member) = self.members.as_mut().get_mut(slot).filter(|_| second_hand) {
                 member.advertised = advertised;
             }
         }
@@ -167,7 +175,7 @@ impl<const N: usize> Detector<N> {
     /// Handles a member's counter as another member relays it.
     fn on_relayed_count(&mut self, cx: &DetectorContext<'_>, slot: usize, count: u8) {
         let set = NodeSet::slot(slot);
-        let Some(member) = self.members.get_mut(slot) else { return };
+        let Some(member) = self.members.as_mut().get_mut(slot) else { return };
         let ahead = count.wrapping_sub(member.count);
         let newer = (1..=i8::MAX.unsigned_abs()).contains(&ahead) || (!self.seen.meets(set) && count != 0);
         if !newer {
@@ -182,7 +190,7 @@ impl<const N: usize> Detector<N> {
     /// Records that a member's counter has grown.
     fn on_alive(&mut self, slot: usize, now: Instant) {
         let set = NodeSet::slot(slot);
-        let Some(member) = self.members.get_mut(slot) else { return };
+        let Some(member) = self.members.as_mut().get_mut(slot) else { return };
         let interval = member.last.elapsed(now);
         member.last = CoarseInstant::of(now);
         if self.suspected.meets(set) {
@@ -204,7 +212,7 @@ impl<const N: usize> Detector<N> {
     /// Records a frame of a member that is proven to be no recording: a sign of life, if not a heartbeat.
     pub(crate) fn on_frame(&mut self, from: NodeSet, now: Instant) {
         for slot in from.without(self.suspected).slots() {
-            if let Some(member) = self.members.get_mut(slot) {
+            if let Some(member) = self.members.as_mut().get_mut(slot) {
                 member.last = CoarseInstant::of(now);
             }
         }
@@ -243,7 +251,7 @@ impl<const N: usize> Detector<N> {
 
     /// Returns how much longer a member may be silent.
     fn time_left(&self, slot: usize, cx: &DetectorContext<'_>) -> Duration {
-        let Some(member) = self.members.get(slot) else { return Duration::ZERO };
+        let Some(member) = self.members.as_ref().get(slot) else { return Duration::ZERO };
         let Moment { now, timing, .. } = cx.moment;
         let usual = self.interval.plus(self.deviation.times(4)).min(timing.heartbeat.times(TIMEOUT_MAX_HEARTBEATS));
         // Over several hops each relay may just have missed the last counter, even where no frame is lost.
@@ -263,19 +271,21 @@ impl<const N: usize> Detector<N> {
         self.heartbeat_at = now.after(timing.heartbeat.minus(spread.mul_ratio(1, 2)).plus(jitter(spread, random)));
         let advertised = AdvertisedCapacity::of(cx.candidate);
         let (unconfirmed, named) = (NodeSet::EMPTY, Vec::new());
-        let mut heartbeat = Heartbeat { advertised, counts: Vec::new(), relayed: Vec::new(), unconfirmed, named };
+        let (counts, relayed, lamport) =
+            (Vec::new(), Vec::new(), if cx.several_hops { LamportTime(0) } else { cx.lamport });
+        let mut heartbeat = Heartbeat { advertised, counts, relayed, lamport, unconfirmed, named };
         for slot in cx.me.slots() {
-            let Some(member) = self.members.get_mut(slot) else { continue };
+            let Some(member) = self.members.as_mut().get_mut(slot) else { continue };
             member.count = member.count.wrapping_add(1);
         }
         if cx.several_hops {
-            for member in cx.group.all().slots().filter_map(|slot| self.members.get(slot)) {
+            for member in cx.group.all().slots().filter_map(|slot| self.members.as_ref().get(slot)) {
                 let _ = heartbeat.counts.push(member.count); // there is room for every slot
             }
             let members = cx.group.all().len();
             for _ in 0..RELAYED_MAX {
                 self.cursor = u8::try_from(u32::from(self.cursor).wrapping_add(1).checked_rem(members)?).unwrap_or(0);
-                let Some(member) = self.members.get(usize::from(self.cursor)) else { continue };
+                let Some(member) = self.members.as_ref().get(usize::from(self.cursor)) else { continue };
                 let _ = heartbeat.relayed.push((self.cursor, member.advertised)); // as many as the loop has turns
             }
         }

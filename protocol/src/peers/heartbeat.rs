@@ -2,6 +2,7 @@
 
 use crate::base::capacity::{Candidate, Capacity};
 use crate::base::ids::{NodeSet, SLOTS_MAX};
+use crate::base::lamport::LamportTime;
 use crate::wire::FRAME_MAX;
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,8 @@ const NAMED_MAX: usize = 16;
 
 /// Bytes for naming one member at most, and for all of a frame but its counters and names, with no capacities relayed.
 const NAME_BYTES_MAX: usize = 6;
-const OTHER_BYTES_MAX: usize = 42;
+const LAMPORT_BYTES_MAX: usize = 6;
+const OTHER_BYTES_MAX: usize = 43;
 const _: () = assert!(OTHER_BYTES_MAX + SLOTS_MAX + NAME_BYTES_MAX <= FRAME_MAX, "any heartbeat can name a member");
 
 /// Shows that its sender is up.
@@ -27,6 +29,9 @@ pub struct Heartbeat {
     pub counts: Vec<u8, SLOTS_MAX>,
     /// Capacities of some other members, by slot.
     pub relayed: Vec<(u8, AdvertisedCapacity), RELAYED_MAX>,
+    /// The sender's Lamport time where all members are in range of each other, so that their clocks stay close and voters
+    /// propose the same fence; otherwise zero.
+    pub lamport: LamportTime,
     /// Members in range that have not named the sender's present boot.
     pub unconfirmed: NodeSet,
     /// Members that wait to be named, by slot, and the boot each was received in.
@@ -36,7 +41,8 @@ pub struct Heartbeat {
 impl Heartbeat {
     /// How many members it can name, instead of relaying capacities.
     pub(super) fn names_max(&self) -> usize {
-        let room = FRAME_MAX.saturating_sub(OTHER_BYTES_MAX).saturating_sub(self.counts.len());
+        let lamport = if self.counts.is_empty() { LAMPORT_BYTES_MAX } else { 0 };
+        let room = FRAME_MAX.saturating_sub(OTHER_BYTES_MAX).saturating_sub(self.counts.len()).saturating_sub(lamport);
         room.checked_div(NAME_BYTES_MAX).unwrap_or(0).min(NAMED_MAX)
     }
 }

@@ -28,9 +28,16 @@ pub(super) fn ask_at(cx: &Context<'_>) -> Option<Instant> {
 }
 
 impl Leadership {
-    /// Relays the current state, which `informed` have; in a crowd, only if few others do.
-    pub(super) fn relay<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, informed: NodeSet, out: &mut Out<M>) {
-        if cx.near.len() < CROWD {
+    /// Relays the current state, which `informed` have. In a crowd a heartbeat is relayed only if few others do, but the
+    /// announcement of an election by all.
+    pub(super) fn relay<M: From<LeaderMessage>>(
+        &mut self,
+        cx: &Context<'_>,
+        informed: NodeSet,
+        heartbeat: u32,
+        out: &mut Out<M>,
+    ) {
+        if cx.near.len() < CROWD || heartbeat == 0 {
             return self.flood(cx, informed, cx.timing.reflood_count, out);
         }
         let window = cx.timing.contention_window(cx.near.len());

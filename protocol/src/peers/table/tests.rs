@@ -290,6 +290,7 @@ fn members_in_range_ask_each_other_to_be_named_and_are() {
         advertised: crate::peers::detector::AdvertisedCapacity::UNFIT,
         counts: heapless::Vec::new(),
         relayed: heapless::Vec::new(),
+        lamport: crate::base::lamport::LamportTime(0),
         unconfirmed: NodeSet::EMPTY,
         named: heapless::Vec::new(),
     };
