@@ -62,7 +62,7 @@ pub(crate) struct NodeArgs {
     /// The file for the node's records. Without it, the node stays out of elections for a while after each boot.
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
-    /// The node has never run: missing records are not lost ones.
+    /// The node has never run: a missing file of records is not a lost one. A damaged file always is.
     #[arg(long, requires = "records")]
     new: bool,
     /// The node never leads.
@@ -137,12 +137,8 @@ impl Desktop<'_> {
 
     fn boot(&self) -> io::Result<DesktopNode> {
         let args = self.args;
-        let stored = args.records.as_deref().map(load).transpose()?.flatten();
-        let (at_boot, records) = match stored {
-            Some(records) => (RecordsAtBoot::Kept, Some(records)),
-            None if args.new => (RecordsAtBoot::New, Some(Records::FACTORY)),
-            None => (RecordsAtBoot::Lost, None),
-        };
+        let stored = args.records.as_deref().map_or(Ok(Stored::Nothing), load)?;
+        let (at_boot, records) = stored.at_boot(args.new);
         let config = Config {
             me: NodeId(args.id),
             key: Key::new(Secret::of_group(&args.group).0),
@@ -243,15 +239,37 @@ fn to_json(at: u64, report: &Report<'_>) -> Value {
     object
 }
 
-/// Reads records; `None` if there are none or they are damaged.
-fn load(file: &Path) -> io::Result<Option<Records>> {
+/// What a file of records holds.
+#[derive(Debug, PartialEq)]
+enum Stored {
+    Intact(Records),
+    /// There is no file.
+    Nothing,
+    /// There is a file: the node has run, whatever its command line says.
+    Damaged,
+}
+
+impl Stored {
+    /// Returns the records to boot with; `new` says that the node has never run.
+    fn at_boot(self, new: bool) -> (RecordsAtBoot, Option<Records>) {
+        match self {
+            Self::Intact(records) => (RecordsAtBoot::Kept, Some(records)),
+            Self::Nothing if new => (RecordsAtBoot::New, Some(Records::FACTORY)),
+            Self::Nothing | Self::Damaged => (RecordsAtBoot::Lost, None),
+        }
+    }
+}
+
+/// Reads records. A file that cannot be read is an error, and stays as it is.
+fn load(file: &Path) -> io::Result<Stored> {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stored::Nothing),
         Err(error) => return Err(io::Error::other(in_file(file)(error))),
     };
     let intact = bytes.split_last_chunk().filter(|(record, sum)| checksum(record).to_le_bytes() == **sum);
-    Ok(intact.and_then(|(record, _)| record.try_into().ok()).map(Records::from_bytes))
+    let record = intact.and_then(|(record, _)| record.try_into().ok());
+    Ok(record.map_or(Stored::Damaged, |record| Stored::Intact(Records::from_bytes(record))))
 }
 
 /// Writes records atomically: after a crash the file holds the old or the new ones.
@@ -263,9 +281,23 @@ fn save(file: &Path, records: Records) -> io::Result<()> {
         out.write_all(&record)?;
         out.write_all(&checksum(&record).to_le_bytes())?;
         out.sync_all()?;
-        fs::rename(&new, file)
+        fs::rename(&new, file)?;
+        sync_folder(file)
     };
     write().map_err(|error: io::Error| io::Error::other(in_file(file)(error)))
+}
+
+/// Makes the name of a new file survive a loss of power: it is stored in the folder.
+#[cfg(unix)]
+fn sync_folder(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Does nothing: elsewhere a folder cannot be synchronized.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(test)]
@@ -278,17 +310,36 @@ mod tests {
     fn records_are_read_as_they_were_saved_and_damage_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("node.records");
-        assert_eq!(load(&file).unwrap(), None);
+        assert_eq!(load(&file).unwrap(), Stored::Nothing);
         for incarnation in 1..3 {
             let records = Records { incarnation, term: 17, lamport: LamportTime(5) };
             save(&file, records).unwrap();
-            assert_eq!(load(&file).unwrap(), Some(records));
+            assert_eq!(load(&file).unwrap(), Stored::Intact(records));
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         let mut bytes = fs::read(&file).unwrap();
         bytes[3] ^= 1;
         fs::write(&file, bytes).unwrap();
-        assert_eq!(load(&file).unwrap(), None);
+        assert_eq!(load(&file).unwrap(), Stored::Damaged);
+        fs::write(&file, []).unwrap();
+        assert_eq!(load(&file).unwrap(), Stored::Damaged);
+    }
+
+    #[test]
+    fn a_node_whose_records_are_damaged_is_not_new() {
+        let at_boot = |stored: Stored, new| stored.at_boot(new).0;
+        assert_eq!([true, false].map(|new| at_boot(Stored::Damaged, new)), [RecordsAtBoot::Lost; 2]);
+        let missing = [true, false].map(|new| at_boot(Stored::Nothing, new));
+        assert_eq!(missing, [RecordsAtBoot::New, RecordsAtBoot::Lost]);
+        assert_eq!(at_boot(Stored::Intact(Records::FACTORY), true), RecordsAtBoot::Kept);
+    }
+
+    #[test]
+    fn records_that_cannot_be_read_or_stored_are_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(load(folder.path()).unwrap_err().to_string().contains(&folder.path().display().to_string()));
+        assert!(save(&folder.path().join("no/folder"), Records::FACTORY).is_err());
+        assert!(sync_folder(Path::new("in-this-folder")).is_ok());
     }
 
     #[test]
