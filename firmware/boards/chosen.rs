@@ -58,8 +58,8 @@ pub(crate) mod app {
 pub(crate) mod app {
     use super::PEERS_MAX;
     use firmware::demo::schedule;
+    use protocol::service::app_service::ObservedApp;
     use protocol::service::demo;
-    use protocol::service::observed_app::ObservedApp;
     use protocol::service::termination::Wave;
 
     #[cfg(app = "diffusing")]
@@ -74,6 +74,6 @@ pub(crate) mod app {
         let application = Application::new(schedule::UNIT_DURATION);
         #[cfg(app = "tokens")]
         let application = Application::new(schedule::INITIAL_TOKENS, schedule::TRANSFER_INTERVAL);
-        Service::new(application, Wave::new())
+        Service::all(application, Wave::new())
     }
 }

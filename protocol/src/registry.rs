@@ -163,6 +163,10 @@ mod tests {
         let kinds: Vec<_> = kinds().collect();
         for (at, (kind, name)) in kinds.iter().enumerate() {
             assert!(kind.stage().is_some(), "{name}");
+            assert!(
+                kind.byte() < Kind::application::<0>().byte(),
+                "{name} has a number of applications outside this crate"
+            );
             assert!(kinds.iter().skip(at + 1).all(|(other, word)| other != kind && word != name), "{name}");
         }
         let stage = |list: &[(Kind, &str)], stage| assert!(list.iter().all(|(kind, _)| kind.stage() == Some(stage)));

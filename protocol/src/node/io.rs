@@ -79,7 +79,8 @@ impl Notice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Halt {
-    /// A stage produced more outputs in one step than any may.
+    /// A stage produced more outputs in one step than any may, or an application sent a reliable message out of turn: not
+    /// from [`Application::poll_send`](crate::service::application::Application::poll_send).
     Outbox,
     /// The link has no room for a reliable message.
     Queue,

@@ -1,11 +1,12 @@
 //! An application chosen at run time. The encoding is that of the chosen one.
 
-use crate::algorithm::{Context, Input};
+use crate::algorithm::{Context, Input, Outbox, forward};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::{Duration, Instant};
-use crate::service::application::{Application, ChannelMessage, LocalState};
+use crate::service::application::{Application, ChannelMessage, LocalState, Recordable, Terminating};
 use crate::service::demo::{Diffusing, Tokens, diffusing, tokens};
 use crate::wire::{self, one_of_payloads};
+use core::convert::Infallible;
 
 const TOKENS: &str = "tokens";
 const DIFFUSING: &str = "diffusing";
@@ -87,24 +88,38 @@ impl<const N: usize> Application for AnyApplication<N> {
     type Message = AnyApplicationMessage;
     /// Only a diffusing computation has commands.
     type Command = diffusing::Command;
+    type Notice = Infallible;
 
-    fn handle(&mut self, cx: &Context<'_>, input: Input<AnyApplicationMessage, diffusing::Command>) {
+    fn handle(
+        &mut self,
+        cx: &Context<'_>,
+        input: Input<AnyApplicationMessage, diffusing::Command>,
+        out: &mut Outbox<AnyApplicationMessage, Infallible>,
+    ) {
         match (self, input) {
             (Self::Tokens(bank), Input::Message { from, sent_at, message: AnyApplicationMessage::Tokens(message) }) => {
-                bank.handle(cx, Input::Message { from, sent_at, message });
+                step(bank, cx, Input::Message { from, sent_at, message }, AnyApplicationMessage::Tokens, out);
             }
             (
                 Self::Diffusing(job),
                 Input::Message { from, sent_at, message: AnyApplicationMessage::Diffusing(message) },
-            ) => {
-                job.handle(cx, Input::Message { from, sent_at, message });
+            ) => step(job, cx, Input::Message { from, sent_at, message }, AnyApplicationMessage::Diffusing, out),
+            (Self::Diffusing(job), Input::Command(command)) => {
+                step(job, cx, Input::Command(command), AnyApplicationMessage::Diffusing, out);
             }
-            (Self::Diffusing(job), Input::Command(command)) => job.handle(cx, Input::Command(command)),
             (Self::Tokens(_), Input::Command(_)) | (_, Input::Message { .. }) => {} // of another application
-            (Self::Tokens(bank), Input::Fact(fact)) => bank.handle(cx, Input::Fact(fact)),
-            (Self::Diffusing(job), Input::Fact(fact)) => job.handle(cx, Input::Fact(fact)),
-            (Self::Tokens(bank), Input::Timeout) => bank.handle(cx, Input::Timeout),
-            (Self::Diffusing(job), Input::Timeout) => job.handle(cx, Input::Timeout),
+            (Self::Tokens(bank), Input::Fact(fact)) => {
+                step(bank, cx, Input::Fact(fact), AnyApplicationMessage::Tokens, out);
+            }
+            (Self::Diffusing(job), Input::Fact(fact)) => {
+                step(job, cx, Input::Fact(fact), AnyApplicationMessage::Diffusing, out);
+            }
+            (Self::Tokens(bank), Input::Timeout) => {
+                step(bank, cx, Input::Timeout, AnyApplicationMessage::Tokens, out);
+            }
+            (Self::Diffusing(job), Input::Timeout) => {
+                step(job, cx, Input::Timeout, AnyApplicationMessage::Diffusing, out);
+            }
         }
     }
 
@@ -117,10 +132,25 @@ impl<const N: usize> Application for AnyApplication<N> {
         }
     }
 
-    fn is_busy(&self) -> bool {
-        each!(self, one => one.is_busy())
+    fn deadline(&self) -> Option<Instant> {
+        each!(self, one => one.deadline())
     }
+}
 
+/// Takes one step of one application; `wrap` makes its messages those of any.
+fn step<A: Application<Message: Clone, Notice = Infallible>>(
+    application: &mut A,
+    cx: &Context<'_>,
+    input: Input<A::Message, A::Command>,
+    wrap: impl Fn(A::Message) -> AnyApplicationMessage,
+    out: &mut Outbox<AnyApplicationMessage, Infallible>,
+) {
+    let mut own = Outbox::new();
+    application.handle(cx, input, &mut own);
+    forward(&own, out, wrap, |notice| notice);
+}
+
+impl<const N: usize> Recordable for AnyApplication<N> {
     fn local_state(&self, cx: &Context<'_>) -> Option<LocalState> {
         each!(self, one => one.local_state(cx))
     }
@@ -133,6 +163,12 @@ impl<const N: usize> Application for AnyApplication<N> {
             | (Self::Diffusing(_), AnyApplicationMessage::Tokens(_)) => ChannelMessage::new(),
         }
     }
+}
+
+impl<const N: usize> Terminating for AnyApplication<N> {
+    fn is_busy(&self) -> bool {
+        each!(self, one => one.is_busy())
+    }
 
     fn job(&self) -> u32 {
         each!(self, one => one.job())
@@ -140,9 +176,5 @@ impl<const N: usize> Application for AnyApplication<N> {
 
     fn on_terminated(&mut self, job: u32) {
         each!(self, one => one.on_terminated(job));
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        each!(self, one => one.deadline())
     }
 }

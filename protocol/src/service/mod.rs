@@ -2,17 +2,18 @@
 //!
 //! A node has at most one service, because its parts need one order of events: the markers of a snapshot and the
 //! messages of the application share one stream, and a message is recorded before the application receives it.
-//! [`observed_app::ObservedApp`] joins an application, its snapshots, termination detection and the shared clock.
-//! [`NoService`] costs nothing.
+//! [`app_service::AppService`] runs an [`application::Application`], one of this crate or one's own, with the observers
+//! chosen for it: snapshots, termination detection, the shared clock. [`NoService`] costs nothing.
 //!
 //! The link reserves room for the reliable messages with which a lock replies to one. It reserves none for a service:
 //! the node polls the service for its next reliable message ([`Service::poll_send`]) while the link has room. So no
 //! application, however busy, blocks elections and locks.
 
+pub mod app_service;
 pub mod application;
 pub mod clock_sync;
 pub mod demo;
-pub mod observed_app;
+pub mod observer;
 pub mod snapshot;
 pub mod termination;
 

@@ -31,13 +31,13 @@
 use crate::algorithm::{Context, Fact, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::Instant;
-use crate::service::application::{Application, CHANNEL_MESSAGE_MAX, ChannelMessage, LocalState};
+use crate::service::application::{CHANNEL_MESSAGE_MAX, ChannelMessage, LocalState, Recordable};
 use heapless::{Deque, Vec};
 
 mod message;
 mod recording;
 
-pub use message::{AbortReason, Fragment, Id, Message, Notice};
+pub use message::{AbortReason, Command, Fragment, Id, Message, Notice};
 use recording::{Collection, Recording, Role, pop_message, pop_state};
 
 /// Snapshots a node takes part in at a time; one more is aborted as [`AbortReason::Busy`].
@@ -79,7 +79,7 @@ impl Snapshot {
         Self { incarnation: 0, number: 0, recordings: Vec::new(), aborts: Deque::new(), ended: Deque::new() }
     }
 
-    pub(super) const fn resume(&mut self, incarnation: u32) {
+    pub(super) const fn set_incarnation(&mut self, incarnation: u32) {
         self.incarnation = incarnation;
     }
 
@@ -89,7 +89,7 @@ impl Snapshot {
         self.recordings.len()
     }
 
-    pub(super) fn initiate(&mut self, cx: &Context<'_>, application: &impl Application, out: &mut Out) {
+    pub(super) fn initiate(&mut self, cx: &Context<'_>, application: &impl Recordable, out: &mut Out) {
         self.number = self.number.saturating_add(1);
         let id = Id { initiator: cx.me, incarnation: self.incarnation, number: self.number };
         match self.record(cx, cx.view, application) {
@@ -118,7 +118,7 @@ impl Snapshot {
         &self,
         cx: &Context<'_>,
         members: NodeSet,
-        application: &impl Application,
+        application: &impl Recordable,
     ) -> Result<LocalState, AbortReason> {
         let others = members.without(cx.roster.set_of(cx.me));
         if members != cx.view || others == members {
@@ -153,7 +153,7 @@ impl Snapshot {
     }
 
     /// Records a message of the application that has arrived and is not delivered yet.
-    pub(super) fn on_app_message(
+    pub(super) fn record_message(
         &mut self,
         cx: &Context<'_>,
         from: NodeId,
@@ -187,7 +187,7 @@ impl Snapshot {
         cx: &Context<'_>,
         from: NodeId,
         message: Message,
-        app: &impl Application,
+        app: &impl Recordable,
         out: &mut Out,
     ) {
         let sender = cx.roster.set_of(from);
@@ -224,7 +224,7 @@ impl Snapshot {
         cx: &Context<'_>,
         sender: NodeSet,
         (id, members): (Id, NodeSet),
-        application: &impl Application,
+        application: &impl Recordable,
         out: &mut Out,
     ) {
         if let Some(recording) = self.recording(id) {
@@ -313,13 +313,13 @@ impl Snapshot {
     }
 
     /// When to call [`Snapshot::on_timeout`], if nothing happens before.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.recordings.iter().map(|recording| recording.until).min()
     }
 
     /// Sends the next message, if any; returns whether it did. Markers come first: before any message the application
     /// sends after its state was recorded.
-    pub(super) fn poll_send(&mut self, cx: &Context<'_>, out: &mut Out) -> bool {
+    pub(super) fn send_next(&mut self, cx: &Context<'_>, out: &mut Out) -> bool {
         if let Some(recording) = self.recordings.iter_mut().find(|recording| recording.marker_due) {
             recording.marker_due = false;
             let others = recording.members.without(cx.roster.set_of(cx.me));

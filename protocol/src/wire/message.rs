@@ -18,16 +18,33 @@ pub enum Delivery {
 }
 
 /// Gives a type of messages its kind on the wire: the registry does for those of this crate, so that a type which was
-/// not listed there is no [`Message`].
+/// not listed there is no [`Message`]; an application of one's own takes one of [`Kind::application`].
 pub trait Kinded {
     /// The kind of its frames.
     const KIND: Kind;
 }
 
 /// A message of one kind. [`Payload`] provides its encoding.
+///
+/// ```
+/// use protocol::wire::{Kind, Kinded, Message};
+///
+/// #[derive(Clone, serde::Serialize, serde::Deserialize)]
+/// struct Reading { celsius: i16 }
+///
+/// impl Kinded for Reading {
+///     const KIND: Kind = Kind::application::<0>();
+/// }
+///
+/// impl Message for Reading {
+///     fn name(&self) -> &'static str { "reading" }
+/// }
+/// ```
 pub trait Message: Kinded + Clone + Serialize + DeserializeOwned {
-    /// How it travels.
-    fn delivery(&self) -> Delivery;
+    /// How it travels: reliably, unless a message says otherwise.
+    fn delivery(&self) -> Delivery {
+        Delivery::Reliable
+    }
 
     /// Its name, for counts and logs.
     fn name(&self) -> &'static str;

@@ -32,13 +32,14 @@ pub const FRAME_MAX: usize = 116;
 /// The first byte of every frame: version 2 of this format, key 0.
 pub const VERSION: u8 = 2 << 4;
 
-/// Encodes `value` with postcard; `None` where it does not fit.
-pub(crate) fn encode<T: serde::Serialize>(value: &T, buffer: &mut [u8]) -> Option<usize> {
+/// Encodes `value` with postcard, as the body of a frame; `None` where it does not fit.
+pub fn encode<T: serde::Serialize>(value: &T, buffer: &mut [u8]) -> Option<usize> {
     postcard::to_slice(value, buffer).ok().map(|written| written.len())
 }
 
 /// Decodes a value that takes up all of `bytes`; `None` for anything else.
-pub(crate) fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+#[must_use]
+pub fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Some(value),
         Ok((_, _)) | Err(_) => None,

@@ -15,6 +15,7 @@ mod lelann;
 mod lock_chaos;
 mod lock_contract;
 mod maekawa;
+mod own_application;
 mod permission_locks;
 mod raymond;
 mod ricart_agrawala;

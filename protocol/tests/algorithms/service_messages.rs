@@ -3,11 +3,11 @@
 use crate::support::prelude::*;
 use protocol::algorithm::{Fact, Input};
 use protocol::service::Service;
+use protocol::service::app_service::{Command, Message, Notice, ObservedApp};
 use protocol::service::application::ChannelMessage;
 use protocol::service::demo::diffusing::{self, Work};
 use protocol::service::demo::tokens::Give;
 use protocol::service::demo::{Diffusing, Tokens};
-use protocol::service::observed_app::{Command, Message, Notice, ObservedApp};
 use protocol::service::snapshot::{self, Fragment};
 use protocol::service::termination::wave::{self, Sums};
 use protocol::service::termination::{self, Wave};
@@ -27,7 +27,7 @@ fn lab<S: Service>(count: u32, make: impl Fn() -> S) -> Lab<S> {
 
 /// Nodes of which none does anything by itself for an hour.
 fn jobs(count: u32) -> Lab<Job> {
-    lab(count, || Job::new(Diffusing::new(Duration::from_secs(3_600)), Wave::new()))
+    lab(count, || Job::all(Diffusing::new(Duration::from_secs(3_600)), Wave::new()))
 }
 
 fn number(value: u32) -> ChannelMessage {
@@ -36,7 +36,7 @@ fn number(value: u32) -> ChannelMessage {
 
 #[test]
 fn s2_at_the_first_marker_the_state_is_recorded_and_the_marker_sent_before_anything_else() {
-    let mut lab = lab(3, || Bank::new(Tokens::new(100, Duration::from_secs(600)), Wave::new()));
+    let mut lab = lab(3, || Bank::all(Tokens::new(100, Duration::from_secs(600)), Wave::new()));
     let id = snapshot::Id { initiator: NodeId(1), incarnation: 1, number: 1 };
     let marker = Message::Snapshot(snapshot::Message::Marker { id, members: NodeSet::first(3) });
     lab.now = lab.now.after(Duration::from_secs(900));
@@ -45,13 +45,13 @@ fn s2_at_the_first_marker_the_state_is_recorded_and_the_marker_sent_before_anyth
     assert_eq!(lab.notices, [(1, Notice::Snapshot(snapshot::Notice::Recorded { id }))]);
     let (first, second) = (lab.take_sent(1, 0), lab.take_sent(1, 2));
     assert_eq!((&first[0], &second[0]), (&marker, &marker));
-    let is_transfer = |message: &Message<Give, wave::Message>| matches!(message, Message::Application(_));
+    let is_transfer = |message: &Message<Give>| matches!(message, Message::Application(_));
     assert_eq!(first.iter().chain(&second).filter(|&message| is_transfer(message)).count(), 1, "{first:?}, {second:?}");
 }
 
 #[test]
 fn s2_every_channel_is_recorded_until_its_marker_arrives_and_that_of_the_first_marker_is_empty() {
-    let mut lab = lab(3, || Bank::new(Tokens::new(100, Duration::from_secs(3_600)), Wave::new()));
+    let mut lab = lab(3, || Bank::all(Tokens::new(100, Duration::from_secs(3_600)), Wave::new()));
     let id = snapshot::Id { initiator: NodeId(1), incarnation: 1, number: 1 };
     let marker = Message::Snapshot(snapshot::Message::Marker { id, members: NodeSet::first(3) });
     let give = |amount, total| Message::Application(Give { amount, total });
@@ -69,7 +69,7 @@ fn s2_every_channel_is_recorded_until_its_marker_arrives_and_that_of_the_first_m
 
 #[test]
 fn a_first_transfer_that_was_abandoned_is_compensated_and_one_to_an_earlier_boot_is_not() {
-    let mut lab = lab(3, || Bank::new(Tokens::new(100, Duration::from_secs(3_600)), Wave::new()));
+    let mut lab = lab(3, || Bank::all(Tokens::new(100, Duration::from_secs(3_600)), Wave::new()));
     let balance = |lab: &Lab<Bank>| lab.nodes[1].algorithm.application().balance();
     let before = balance(&lab);
     lab.inject(0, 1, Message::Application(Give { amount: 0, total: 5 }));
@@ -96,7 +96,7 @@ enum Answer {
 }
 
 fn answers(lab: &mut Lab<Job>, to: usize) -> Vec<Answer> {
-    let answer = |message: Message<Work, wave::Message>| match message {
+    let answer = |message: Message<Work>| match message {
         Message::Termination(wave::Message::Done { id: WAVE, sums }) => Answer::Done(sums.covered),
         Message::Termination(wave::Message::Continue { id: WAVE }) => Answer::Continue,
         Message::Termination(wave::Message::Query { id: WAVE, .. }) => Answer::Query,
@@ -105,7 +105,7 @@ fn answers(lab: &mut Lab<Job>, to: usize) -> Vec<Answer> {
     lab.take_sent(1, to).into_iter().map(answer).collect()
 }
 
-const WORK: Message<Work, wave::Message> = Message::Application(Work { job: 1, units: 1 });
+const WORK: Message<Work> = Message::Application(Work { job: 1, units: 1 });
 
 #[test]
 fn t2_a_node_answers_when_all_it_asked_have_and_done_only_if_all_are() {
@@ -165,7 +165,7 @@ fn x15_a_node_that_crashed_or_lost_its_answer_is_not_waited_for() {
 #[test]
 fn x15_two_waves_that_end_at_once_are_both_answered() {
     let mut lab = jobs(3);
-    lab.ask(1, Command::DetectTermination);
+    lab.ask(1, Command::DETECT_TERMINATION);
     let own = wave::Id { initiator: NodeId(2), ..WAVE };
     lab.inject(0, 1, Message::Termination(wave::Message::Done { id: own, sums: Sums::NONE }));
     query(&mut lab);
@@ -182,7 +182,7 @@ fn t1_a_member_outside_the_view_that_works_is_asked_too() {
     for machine in &mut lab.nodes {
         machine.view = slots(&[0, 1]);
     }
-    lab.inject(0, 2, WORK).ask(0, Command::DetectTermination);
+    lab.inject(0, 2, WORK).ask(0, Command::DETECT_TERMINATION);
     assert_eq!(lab.take_sent(0, 2).len(), 1);
     lab.advance_by(2);
     assert_eq!(announced(&lab), [], "one of them works");
@@ -192,6 +192,7 @@ fn t1_a_member_outside_the_view_that_works_is_asked_too() {
 fn announced(lab: &Lab<Job>) -> Vec<(usize, u32)> {
     let end = |(index, notice): &(usize, Notice)| match notice {
         Notice::Termination(termination::Notice::Terminated { waves, .. }) => Some((*index, *waves)),
+        Notice::Application(never) => match *never {},
         Notice::Termination(_) | Notice::Snapshot(_) | Notice::Clock(_) => None,
     };
     lab.notices.iter().filter_map(end).collect()
@@ -201,7 +202,7 @@ fn announced(lab: &Lab<Job>) -> Vec<(usize, u32)> {
 fn t3_the_initiator_announces_termination_when_all_are_done_and_not_before() {
     let mut lab = jobs(4);
     lab.blocked = vec![(3, 0)];
-    lab.ask(0, Command::DetectTermination).advance_by(5); // three are asked, and two answers arrive
+    lab.ask(0, Command::DETECT_TERMINATION).advance_by(5); // three are asked, and two answers arrive
     assert_eq!(announced(&lab), [], "one answer is missing");
     lab.blocked.clear();
     lab.advance();
@@ -218,9 +219,9 @@ fn t3_the_initiator_announces_termination_when_all_are_done_and_not_before() {
 
 #[test]
 fn x15_after_a_continue_the_initiator_sends_another_wave_after_a_pause() {
-    let mut lab = lab(3, || Job::new(Diffusing::new(Duration::from_secs(2)), Wave::new()));
+    let mut lab = lab(3, || Job::all(Diffusing::new(Duration::from_secs(2)), Wave::new()));
     lab.ask(2, Command::Application(diffusing::Command::Start { units: 1 }))
-        .ask(0, Command::DetectTermination)
+        .ask(0, Command::DETECT_TERMINATION)
         .advance_by(4);
     assert_eq!((announced(&lab), lab.nodes[0].algorithm.detection().waves()), (vec![], 1));
     while announced(&lab).len() < 3 {

@@ -5,9 +5,9 @@ use crate::support::net::traced::{Cut, Log, Traced};
 use crate::support::prelude::*;
 use protocol::base::quorum::Mode;
 use protocol::election::Bully;
+use protocol::service::app_service::{self, Command, ObservedApp};
 use protocol::service::demo::Tokens;
 use protocol::service::demo::tokens::Give;
-use protocol::service::observed_app::{self, Command, ObservedApp};
 use protocol::service::snapshot::{AbortReason, Fragment, Id, Notice};
 use protocol::service::termination::Wave;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ type BankNet = Net<Bully, NoMutex, Bank, ROOM>;
 
 /// A node of a bank that makes a transfer after every pause.
 fn account(index: usize, pause: Duration, log: &Log) -> Bank {
-    Bank::new(Traced { inner: Tokens::new(TOKENS, pause), index, log: log.clone() }, Wave::new())
+    Bank::all(Traced { inner: Tokens::new(TOKENS, pause), index, log: log.clone() }, Wave::new())
 }
 
 fn bank(count: usize, medium: (Medium, u64), pause: Duration, mode: Mode) -> (BankNet, Log) {
@@ -55,11 +55,11 @@ fn number(bytes: &[u8]) -> u32 {
 }
 
 /// All snapshots by their notices, of which none may follow the end.
-fn snapshots(notices: impl Iterator<Item = (usize, observed_app::Notice)>) -> BTreeMap<Id, Snapshot> {
+fn snapshots(notices: impl Iterator<Item = (usize, app_service::Notice)>) -> BTreeMap<Id, Snapshot> {
     let mut snapshots = BTreeMap::<Id, Snapshot>::new();
     let mut recorded = BTreeMap::<usize, usize>::new();
     for (index, notice) in notices {
-        let observed_app::Notice::Snapshot(notice) = notice else { continue };
+        let app_service::Notice::Snapshot(notice) = notice else { continue };
         match notice {
             Notice::Recorded { id } => {
                 let nth = recorded.entry(index).or_default();
@@ -135,7 +135,7 @@ fn take_snapshots(count: u32, seed: u64, order: Order) -> (usize, Vec<String>) {
     for _ in 0..6 {
         lab.advance_by(100);
         let initiator = lab.draw(count);
-        lab.ask(initiator, Command::Snapshot);
+        lab.ask(initiator, Command::SNAPSHOT);
     }
     lab.advance_by(300);
     let snapshots = snapshots(lab.notices.iter().cloned());
@@ -162,10 +162,10 @@ fn more_messages_in_flight_than_can_be_recorded_abort_the_snapshot() {
     let (mut lab, _) = lab(3, 1, Order::Fifo);
     lab.advance_by(50);
     lab.blocked = vec![(1, 2), (2, 0)]; // 2 waits for the marker of 1, and cannot report what it receives from 1
-    lab.ask(0, Command::Snapshot).advance_by(60);
+    lab.ask(0, Command::SNAPSHOT).advance_by(60);
     // Then more than it can record arrives from 1, before the marker.
     for total in 0..200 {
-        let message = observed_app::Message::Application(Give { amount: 1, total: 100_000 + total });
+        let message = app_service::Message::Application(Give { amount: 1, total: 100_000 + total });
         lab.inject(1, 2, message);
     }
     lab.blocked.clear();
@@ -178,7 +178,7 @@ fn more_messages_in_flight_than_can_be_recorded_abort_the_snapshot() {
 fn s1_a_snapshot_of_any_node_conserves_the_sum_while_the_bank_runs() {
     for initiator in 0..5 {
         let (mut net, log) = bank(5, (RELIABLE, 7), Duration::from_millis(20), Mode::Available);
-        net.run_secs(5).ask(initiator, Command::Snapshot).run_secs(2);
+        net.run_secs(5).ask(initiator, Command::SNAPSHOT).run_secs(2);
         let snapshots = snapshots_of(&net);
         assert_eq!(snapshots.len(), 1);
         let snapshot = snapshots.values().next().unwrap();
@@ -194,7 +194,7 @@ fn s2_messages_in_flight_are_recorded_in_their_channel() {
     let mut seen = 0;
     for seed in 0..20 {
         let (mut net, log) = bank(6, (UNRELIABLE, seed), Duration::from_millis(5), Mode::Available);
-        net.run_secs(4).ask(2, Command::Snapshot).run_secs(6);
+        net.run_secs(4).ask(2, Command::SNAPSHOT).run_secs(6);
         for snapshot in snapshots_of(&net).values().filter(|snapshot| matches!(snapshot.end, Some(Ok(_)))) {
             check(snapshot, &log, 6);
             seen += snapshot.channels.values().sum::<usize>();
@@ -212,7 +212,7 @@ fn s3_concurrent_snapshots_conserve_the_sum_and_every_cut_is_consistent() {
         net.run_secs(3);
         for _ in 0..4 {
             let initiator = net.draw(u32::try_from(count).unwrap()) as usize;
-            net.ask(initiator, Command::Snapshot);
+            net.ask(initiator, Command::SNAPSHOT);
             let pause = net.draw(60);
             net.run(Duration::from_millis(pause));
             at_once += usize::from(net.nodes.iter().flatten().any(|node| node.service().snapshot().in_progress() > 1));
@@ -238,7 +238,7 @@ fn s3_concurrent_snapshots_conserve_the_sum_and_every_cut_is_consistent() {
 fn a_snapshot_costs_n_times_n_minus_1_markers_and_two_messages_a_member() {
     for count in [2_usize, 5, 9, 16] {
         let (mut net, _) = bank(count, (RELIABLE, 3), Duration::from_secs(3_600), Mode::Available);
-        net.run_secs(5).ask(0, Command::Snapshot).run_secs(3);
+        net.run_secs(5).ask(0, Command::SNAPSHOT).run_secs(3);
         let snapshot = snapshots_of(&net).into_values().next().unwrap();
         assert!(matches!(snapshot.end, Some(Ok(_))), "{snapshot:?}");
         let counts = (net.copies_named("marker"), net.copies_named("fragment"), net.copies_named("done"));
@@ -260,11 +260,11 @@ fn disturbed(mode: Mode, disturb: impl Fn(&mut BankNet)) -> Snapshot {
 #[test]
 fn a_member_that_crashes_aborts_the_snapshot_and_the_initiator_is_notified_why() {
     let snapshot = disturbed(Mode::Available, |net| {
-        net.crash(1).ask(0, Command::Snapshot); // no node suspects it yet
+        net.crash(1).ask(0, Command::SNAPSHOT); // no node suspects it yet
     });
     assert_eq!(snapshot.end, Some(Err(AbortReason::Unreachable)));
     let snapshot = disturbed(Mode::Available, |net| {
-        net.crash(1).run_secs(10).ask(0, Command::Snapshot);
+        net.crash(1).run_secs(10).ask(0, Command::SNAPSHOT);
     });
     assert_eq!(snapshot.end, Some(Err(AbortReason::Unreachable)));
     assert!(snapshot.states.is_empty());
@@ -273,7 +273,7 @@ fn a_member_that_crashes_aborts_the_snapshot_and_the_initiator_is_notified_why()
 #[test]
 fn a_member_that_restarts_aborts_the_snapshot() {
     let snapshot = disturbed(Mode::Available, |net| {
-        net.crash(1).ask(0, Command::Snapshot).run(Duration::from_millis(50)).boot(1);
+        net.crash(1).ask(0, Command::SNAPSHOT).run(Duration::from_millis(50)).boot(1);
     });
     assert_eq!(snapshot.end, Some(Err(AbortReason::Restarted)));
 }
@@ -281,9 +281,9 @@ fn a_member_that_restarts_aborts_the_snapshot() {
 #[test]
 fn a_member_that_left_the_view_is_not_in_the_next_snapshot_and_one_that_came_back_is() {
     let (mut net, _) = bank(4, (RELIABLE, 5), Duration::from_millis(20), Mode::Quorum);
-    net.run_secs(12).crash(1).run_secs(15).ask(0, Command::Snapshot).run_secs(3).boot(1);
-    net.ask(0, Command::Snapshot); // while it joins
-    net.run_secs(20).ask(0, Command::Snapshot).run_secs(3);
+    net.run_secs(12).crash(1).run_secs(15).ask(0, Command::SNAPSHOT).run_secs(3).boot(1);
+    net.ask(0, Command::SNAPSHOT); // while it joins
+    net.run_secs(20).ask(0, Command::SNAPSHOT).run_secs(3);
     let snapshots = snapshots_of(&net);
     let sizes: Vec<_> =
         snapshots.values().map(|snapshot| (snapshot.end.unwrap().is_ok(), snapshot.states.len())).collect();
@@ -299,7 +299,7 @@ fn a_crash_or_a_partition_never_leaves_half_a_snapshot() {
         net.run_secs(5);
         let pause = net.draw(200);
         let victim = net.draw(4) as usize;
-        net.ask((victim + 1) % 4, Command::Snapshot).run(Duration::from_millis(pause));
+        net.ask((victim + 1) % 4, Command::SNAPSHOT).run(Duration::from_millis(pause));
         match net.draw(3) {
             0 => net.crash(victim),
             1 => net.crash(victim).boot(victim),
@@ -319,11 +319,11 @@ fn a_crash_or_a_partition_never_leaves_half_a_snapshot() {
         }
         // A later snapshot is taken.
         let before = net.service_notices.len();
-        let is_taken = |(_, _, notice): &(Instant, usize, observed_app::Notice)| {
-            matches!(notice, observed_app::Notice::Snapshot(Notice::Taken { .. }))
+        let is_taken = |(_, _, notice): &(Instant, usize, app_service::Notice)| {
+            matches!(notice, app_service::Notice::Snapshot(Notice::Taken { .. }))
         };
         let tries = (0..20).take_while(|_| {
-            net.ask(0, Command::Snapshot).run_secs(3);
+            net.ask(0, Command::SNAPSHOT).run_secs(3);
             !net.service_notices[before..].iter().any(is_taken)
         });
         assert!(tries.count() < 20, "seed {seed}: {:?}", snapshots_of(&net).into_values().next_back());

@@ -3,13 +3,14 @@
 use crate::support::net::SERVICE_ROOM as ROOM;
 use crate::support::net::traced::{Event, Log, Traced};
 use crate::support::prelude::*;
-use protocol::algorithm::{Context, Input};
+use protocol::algorithm::{Context, Input, Outbox};
 use protocol::election::Bully;
-use protocol::service::application::{Application, ChannelMessage, LocalState};
+use protocol::service::app_service::{self, Command, ObservedApp};
+use protocol::service::application::{Application, ChannelMessage, LocalState, Recordable, Terminating};
 use protocol::service::demo::Diffusing;
 use protocol::service::demo::diffusing::{self, Work};
-use protocol::service::observed_app::{self, Command, ObservedApp};
 use protocol::service::termination::{AbortReason, Detection, DijkstraScholten, Notice, Wave};
+use std::convert::Infallible;
 
 type Job<D> = ObservedApp<Traced<Diffusing>, D, ROOM>;
 type JobNet<D> = Net<Bully, NoMutex, Job<D>, ROOM>;
@@ -18,7 +19,7 @@ const START: Command<diffusing::Command> = Command::Application(diffusing::Comma
 
 fn worker<D: Detection + Default>(index: usize, log: &Log) -> Job<D> {
     let application = Traced { inner: Diffusing::new(Duration::from_millis(30)), index, log: log.clone() };
-    ObservedApp::new(application, D::default())
+    ObservedApp::all(application, D::default())
 }
 
 fn linked_job<D: Detection + Default + 'static>(
@@ -52,8 +53,9 @@ fn over<D: Detection>(net: &JobNet<D>, log: &Log) -> bool {
 /// The notices of termination: when, at which node.
 fn announced<D: Detection>(net: &JobNet<D>) -> Vec<(Instant, usize, Notice)> {
     let notices = net.service_notices.iter().filter_map(|(at, index, notice)| match notice {
-        observed_app::Notice::Termination(notice) => Some((*at, *index, *notice)),
-        observed_app::Notice::Snapshot(_) | observed_app::Notice::Clock(_) => None,
+        app_service::Notice::Termination(notice) => Some((*at, *index, *notice)),
+        app_service::Notice::Application(never) => match *never {},
+        app_service::Notice::Snapshot(_) | app_service::Notice::Clock(_) => None,
     });
     notices.collect()
 }
@@ -62,7 +64,7 @@ fn announced<D: Detection>(net: &JobNet<D>) -> Vec<(Instant, usize, Notice)> {
 fn finish<D: Detection + Default + 'static>(count: usize, medium: (Medium, u64)) -> (Duration, u32, JobNet<D>, Log) {
     let seed = medium.1;
     let (mut net, log) = job::<D>(count, medium);
-    net.ask(0, START).ask(0, Command::DetectTermination);
+    net.ask(0, START).ask(0, Command::DETECT_TERMINATION);
     let most = Duration::from_secs(60);
     let ended = net.run_until(most, |net| over(net, &log) || !announced(net).is_empty());
     assert!(ended, "seed {seed}: it never terminates");
@@ -96,7 +98,7 @@ fn t2_the_first_wave_after_the_end_detects_it() {
     for seed in 0..30 {
         let count = 3 + usize::try_from(seed % 10).unwrap();
         let (mut net, log) = job::<Wave<ROOM>>(count, (RELIABLE, seed));
-        net.ask(0, START).ask(count - 1, Command::DetectTermination);
+        net.ask(0, START).ask(count - 1, Command::DETECT_TERMINATION);
         let waves = |net: &JobNet<Wave<ROOM>>| net.service(count - 1).detection().waves();
         assert!(net.run_until(Duration::from_secs(60), |net| over(net, &log)));
         let before = waves(&net);
@@ -109,7 +111,7 @@ fn t2_the_first_wave_after_the_end_detects_it() {
 fn t2_a_wave_costs_2_messages_a_member_and_terminate_one() {
     for count in [2_usize, 5, 9, 16] {
         let (mut net, _) = job::<Wave<ROOM>>(count, (RELIABLE, 1));
-        net.ask(0, Command::DetectTermination); // no job was ever begun: terminated at once
+        net.ask(0, Command::DETECT_TERMINATION); // no job was ever begun: terminated at once
         net.run_secs(3);
         assert_eq!(announced(&net).len(), count);
         let counts = ["query", "done", "continue", "terminate"].map(|name| net.copies_named(name));
@@ -125,7 +127,7 @@ fn t2_x15_on_a_line_and_a_ring_the_wave_goes_from_neighbour_to_neighbour_and_cyc
     }
     for linked in [line, ring] {
         let (mut net, log) = linked_job::<Wave<ROOM>>(6, (RELIABLE, 4), linked);
-        net.ask(2, START).ask(3, Command::DetectTermination);
+        net.ask(2, START).ask(3, Command::DETECT_TERMINATION);
         assert!(net.run_until(Duration::from_secs(60), |net| over(net, &log) || !announced(net).is_empty()));
         assert!(over(&net, &log));
         assert!(net.run_until(Duration::from_secs(20), |net| announced(net).len() == 6), "{:?}", announced(&net));
@@ -156,7 +158,7 @@ fn a_worker_that_crashes_keeps_both_from_announcing_and_dijkstra_scholten_aborts
     assert!(matches!(notices[..], [(_, 0, Notice::Aborted { reason: AbortReason::MessagesLost })]), "{notices:?}");
 
     let (mut net, _) = job::<Wave<ROOM>>(4, (RELIABLE, 3));
-    net.ask(0, START).ask(0, Command::DetectTermination).run(Duration::from_millis(300)).crash(2).run_secs(30);
+    net.ask(0, START).ask(0, Command::DETECT_TERMINATION).run(Duration::from_millis(300)).crash(2).run_secs(30);
     assert_eq!(announced(&net), [], "no node knows whether it works");
     net.boot(2);
     let all = net.run_until(Duration::from_secs(20), |net| announced(net).len() == 4);
@@ -166,7 +168,7 @@ fn a_worker_that_crashes_keeps_both_from_announcing_and_dijkstra_scholten_aborts
 #[test]
 fn a_second_job_is_watched_like_the_first() {
     let (_, _, mut net, log) = finish::<Wave<ROOM>>(5, (RELIABLE, 8));
-    net.ask(3, START).ask(1, Command::DetectTermination);
+    net.ask(3, START).ask(1, Command::DETECT_TERMINATION);
     assert!(net.run_until(Duration::from_secs(60), |net| over(net, &log) || announced(net).len() > 5));
     assert!(over(&net, &log));
     assert!(net.run_until(Duration::from_secs(10), |net| announced(net).len() == 10));
@@ -179,11 +181,11 @@ fn diffuse<D: Detection + Default>(count: u32, seed: u64) -> Result<bool, String
     let log = Log::default();
     let mut lab = Lab::services(count, Order::Fifo, seed, |index| worker::<D>(index, &log));
     let (root, watcher) = (lab.draw(count as usize), lab.draw(count as usize));
-    lab.flush_all().ask(root, START).ask(watcher, Command::DetectTermination);
+    lab.flush_all().ask(root, START).ask(watcher, Command::DETECT_TERMINATION);
     for _ in 0..4_000 {
         lab.advance();
-        let terminated = |(_, notice): &(usize, observed_app::Notice)| {
-            matches!(notice, observed_app::Notice::Termination(Notice::Terminated { .. }))
+        let terminated = |(_, notice): &(usize, app_service::Notice)| {
+            matches!(notice, app_service::Notice::Termination(Notice::Terminated { .. }))
         };
         if lab.notices.iter().any(terminated) {
             let busy = lab.nodes.iter().map(|machine| machine.algorithm.application().is_busy());
@@ -216,8 +218,9 @@ struct Errand {
 impl Application for Errand {
     type Message = Work;
     type Command = (Option<usize>, bool);
+    type Notice = Infallible;
 
-    fn handle(&mut self, _: &Context<'_>, input: Input<Work, (Option<usize>, bool)>) {
+    fn handle(&mut self, _: &Context<'_>, input: Input<Work, (Option<usize>, bool)>, _: &mut Outbox<Work, Infallible>) {
         match input {
             Input::Command((to, busy)) => (self.to, self.busy) = (to, busy),
             Input::Message { .. } => (self.received, self.busy) = (self.received + 1, true),
@@ -228,11 +231,9 @@ impl Application for Errand {
     fn poll_send(&mut self, _: &Context<'_>) -> Option<(NodeSet, Work)> {
         Some((NodeSet::slot(self.to.take()?), Work { job: 1, units: 1 }))
     }
+}
 
-    fn is_busy(&self) -> bool {
-        self.busy
-    }
-
+impl Recordable for Errand {
     fn local_state(&self, _: &Context<'_>) -> Option<LocalState> {
         None
     }
@@ -240,21 +241,23 @@ impl Application for Errand {
     fn channel_message(&self, _: &Context<'_>, _: NodeId, _: &Work) -> ChannelMessage {
         ChannelMessage::new()
     }
+}
 
-    fn deadline(&self) -> Option<Instant> {
-        None
+impl Terminating for Errand {
+    fn is_busy(&self) -> bool {
+        self.busy
     }
 }
 
 #[test]
 fn x15_a_message_past_the_wave_and_one_back_do_not_cancel_out() {
-    let make = |_| ObservedApp::<_, Wave<ROOM>, ROOM>::new(Errand::default(), Wave::new());
+    let make = |_| ObservedApp::<_, Wave<ROOM>, ROOM>::all(Errand::default(), Wave::new());
     let mut lab = Lab::services(3, Order::Fifo, 1, make);
     lab.flush_all();
     while lab.advance() {} // all know of each other's incarnation
     lab.ask(2, Command::Application((None, true)));
     lab.blocked = vec![(0, 2)];
-    lab.ask(0, Command::DetectTermination).advance_by(2); // 1 is asked, and done; the query to 2 is in flight
+    lab.ask(0, Command::DETECT_TERMINATION).advance_by(2); // 1 is asked, and done; the query to 2 is in flight
     lab.ask(2, Command::Application((Some(1), true)));
     lab.advance();
     assert!(lab.nodes[1].algorithm.application().busy, "2 has made it work");

@@ -10,12 +10,13 @@ use protocol::algorithm::{Context, Input, Outbox, Output};
 use protocol::base::ids::Roster;
 use protocol::base::lamport::LamportTime;
 use protocol::service::Service;
-use protocol::service::application::Application;
-use protocol::service::observed_app::{self, Notice, ObservedApp};
+use protocol::service::app_service::{self, Notice, ObservedApp};
+use protocol::service::application::{Recordable, Terminating};
 use protocol::service::snapshot::{self, Fragment};
 use protocol::service::termination::{self, Detection};
 use protocol::{Duration, Instant, Timing};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt::Debug;
 
 /// Long after every node started.
@@ -39,7 +40,7 @@ pub(crate) trait Explored: Service<Message: Debug, Command: Copy, Notice = Notic
 
 impl<A, D, const N: usize> Explored for ObservedApp<A, D, N>
 where
-    A: Application<Message: Debug, Command: Copy> + Clone + Debug,
+    A: Recordable<Message: Debug, Command: Copy, Notice = Infallible> + Terminating + Clone + Debug,
     D: Detection<Message: Debug> + Waves + Clone + Debug,
 {
     fn is_busy(&self) -> bool {
@@ -47,7 +48,7 @@ where
     }
 
     fn is_work(message: &Self::Message) -> bool {
-        matches!(message, observed_app::Message::Application(_))
+        matches!(message, app_service::Message::Application(_))
     }
 
     fn is_beyond(&self) -> bool {

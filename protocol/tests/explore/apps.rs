@@ -12,9 +12,9 @@
 use crate::app_model::{AppModel, Bounds, Explored, Waves};
 use crate::explorer::{Figures, NODES, Violation, explore};
 use protocol::algorithm::{Algorithm, Context, Input, Outbox, Scope};
+use protocol::service::app_service::{Command, ObservedApp};
 use protocol::service::demo::diffusing;
 use protocol::service::demo::{Diffusing, Tokens};
-use protocol::service::observed_app::{Command, ObservedApp};
 use protocol::service::termination::{self, Activity, Detection, DijkstraScholten, Notice, Wave};
 use protocol::wire::NoMessage;
 use protocol::{Duration, Instant, NodeSet};
@@ -152,8 +152,8 @@ const BANK: Bounds =
 
 fn bank(bounds: Bounds) -> Result<(usize, usize), Violation> {
     type Bank = ObservedApp<Tokens<NODES>, NoDetection, NODES>;
-    let make = |_| Bank::new(Tokens::new(TOKENS, Duration::ZERO), NoDetection);
-    search("bank", (bounds, Command::Snapshot), make, None)
+    let make = |_| Bank::all(Tokens::new(TOKENS, Duration::ZERO), NoDetection);
+    search("bank", (bounds, Command::SNAPSHOT), make, None)
 }
 
 #[test]
@@ -183,9 +183,9 @@ fn job<D>(name: &str, bounds: Bounds, units: u32) -> Result<(usize, usize), Viol
 where
     D: Detection<Message: Debug> + Waves + Clone + Debug + Default,
 {
-    let make = |_| ObservedApp::<_, D, NODES>::new(Diffusing::new(Duration::ZERO), D::default());
+    let make = |_| ObservedApp::<_, D, NODES>::all(Diffusing::new(Duration::ZERO), D::default());
     let start = Command::Application(diffusing::Command::Start { units });
-    search(name, (bounds, Command::DetectTermination), make, Some(start))
+    search(name, (bounds, Command::DETECT_TERMINATION), make, Some(start))
 }
 
 #[test]

@@ -17,9 +17,9 @@ use protocol::election::{Bully, bully};
 use protocol::mutex::NoMutex;
 use protocol::node::Input;
 use protocol::service::Service;
+use protocol::service::app_service::{self, Command, ObservedApp};
 use protocol::service::clock_sync::{self, ClockSync};
 use protocol::service::demo::{Diffusing, Tokens, counter, diffusing, tokens};
-use protocol::service::observed_app::{self, Command, ObservedApp};
 use protocol::service::snapshot;
 use protocol::service::termination::{self, DijkstraScholten, Wave, dijkstra_scholten, wave};
 use protocol::wire::{
@@ -189,9 +189,10 @@ where
     names.into_inner()
 }
 
-fn name(notice: &observed_app::Notice) -> &'static str {
-    use observed_app::Notice as N;
+fn name(notice: &app_service::Notice) -> &'static str {
+    use app_service::Notice as N;
     match notice {
+        N::Application(never) => match *never {},
         N::Snapshot(snapshot::Notice::Recorded { .. }) => "recorded",
         N::Snapshot(snapshot::Notice::Fragment { .. }) => "fragment",
         N::Snapshot(snapshot::Notice::Taken { .. }) => "taken",
@@ -206,10 +207,10 @@ fn name(notice: &observed_app::Notice) -> &'static str {
 /// A snapshot that is asked for at last ends, once.
 fn take_snapshot<S, C>(victim: &mut Victim<S>)
 where
-    S: Service<Command = Command<C>, Notice = observed_app::Notice> + 'static,
+    S: Service<Command = Command<C>, Notice = app_service::Notice> + 'static,
 {
     let before = victim.net.service_notices.len();
-    victim.net.ask(0, Command::Snapshot);
+    victim.net.ask(0, Command::SNAPSHOT);
     victim.run(Duration::from_secs(60));
     let new = &victim.net.service_notices[before..];
     let ends = new.iter().filter(|(_, _, notice)| matches!(name(notice), "taken" | "aborted"));
@@ -219,8 +220,8 @@ where
 #[test]
 fn a_bank_watched_by_waves_survives_whatever_members_send() {
     type Bank = ObservedApp<Tokens<ROOM>, Wave<ROOM>, ROOM>;
-    let make = || Bank::new(Tokens::new(1_000, Duration::from_millis(200)), Wave::new());
-    let command = prop_oneof![Just(Command::Snapshot), Just(Command::DetectTermination)];
+    let make = || Bank::all(Tokens::new(1_000, Duration::from_millis(200)), Wave::new());
+    let command = prop_oneof![Just(Command::SNAPSHOT), Just(Command::DETECT_TERMINATION)];
     let names = run(events(command), make, Bank::clock, name, take_snapshot);
     for name in ["recorded", "fragment", "aborted", "terminated", "set", "adjusted"] {
         assert!(names.contains_key(name), "no message leads to {name}: {names:?}");
@@ -230,10 +231,10 @@ fn a_bank_watched_by_waves_survives_whatever_members_send() {
 #[test]
 fn a_job_watched_by_a_tree_survives_whatever_members_send() {
     type Job = ObservedApp<Diffusing, DijkstraScholten<ROOM>, ROOM>;
-    let make = || Job::new(Diffusing::new(Duration::from_millis(30)), DijkstraScholten::new());
+    let make = || Job::all(Diffusing::new(Duration::from_millis(30)), DijkstraScholten::new());
     let command = prop_oneof![
-        Just(Command::Snapshot),
-        Just(Command::DetectTermination),
+        Just(Command::SNAPSHOT),
+        Just(Command::DETECT_TERMINATION),
         any::<u32>().prop_map(|units| Command::Application(diffusing::Command::Start { units: units % 9 })),
     ];
     let names = run(events(command), make, Job::clock, name, take_snapshot);
@@ -245,6 +246,6 @@ fn a_job_watched_by_a_tree_survives_whatever_members_send() {
 #[test]
 fn a_shared_clock_survives_whatever_members_send_and_never_runs_backwards() {
     let event = sent().prop_map(Event::Receive);
-    let names = run(event, ClockSync::new, |clock| clock, |&notice| name(&observed_app::Notice::Clock(notice)), |_| {});
+    let names = run(event, ClockSync::new, |clock| clock, |&notice| name(&app_service::Notice::Clock(notice)), |_| {});
     assert!(names.contains_key("set") && names.contains_key("adjusted"), "{names:?}");
 }

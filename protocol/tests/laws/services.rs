@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output};
 use protocol::base::lamport::LamportTime;
 use protocol::base::membership::Scope;
-use protocol::service::application::Application;
+use protocol::service::app_service::{self, ObservedApp};
+use protocol::service::application::{Application, Recordable};
 use protocol::service::demo::diffusing::{self, Diffusing, Work};
 use protocol::service::demo::tokens::{Give, Tokens};
-use protocol::service::observed_app::{self, ObservedApp};
 use protocol::service::snapshot;
 use protocol::service::termination::{DijkstraScholten, Wave, dijkstra_scholten, wave};
 use protocol::service::{Service, clock_sync};
@@ -59,7 +59,7 @@ impl<S: Service> Algorithm for Polled<S> {
     }
 }
 
-type Command = observed_app::Command<diffusing::Command>;
+type Command = app_service::Command<diffusing::Command>;
 
 /// A piece of a message: a small number, a set, all members, any byte.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
@@ -73,8 +73,8 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 
 fn events() -> impl Strategy<Value = Vec<Event<Option<Command>>>> {
     let command = prop_oneof![
-        Just(Command::Snapshot),
-        Just(Command::DetectTermination),
+        Just(Command::SNAPSHOT),
+        Just(Command::DETECT_TERMINATION),
         (0..5_u32).prop_map(|units| Command::Application(diffusing::Command::Start { units })),
     ];
     history(bytes(piece()), (8, prop_oneof![1 => command.prop_map(Some), 3 => Just(None)]), any_fact())
@@ -103,14 +103,14 @@ proptest! {
     #[test]
     fn a_job_watched_by_waves_keeps_the_laws(history in events()) {
         let job = Diffusing::new(Duration::from_millis(30));
-        hold(ObservedApp::<_, Wave<8>, 8>::new(job, Wave::new()), wave::Message::KIND, history)?;
+        hold(ObservedApp::<_, Wave<8>, 8>::all(job, Wave::new()), wave::Message::KIND, history)?;
     }
 
     #[test]
     fn a_job_watched_by_a_tree_keeps_the_laws(history in events()) {
         let job = Diffusing::new(Duration::from_millis(30));
         let tree = DijkstraScholten::new();
-        hold(ObservedApp::<_, DijkstraScholten<8>, 8>::new(job, tree), dijkstra_scholten::Message::KIND, history)?;
+        hold(ObservedApp::<_, DijkstraScholten<8>, 8>::all(job, tree), dijkstra_scholten::Message::KIND, history)?;
     }
 }
 
@@ -121,13 +121,14 @@ fn a_bank_makes_good_what_was_lost_and_transfers_nothing_twice() {
     let give =
         |amount, total| Input::Message { from: NodeId(2), sent_at: LamportTime(0), message: Give { amount, total } };
     let mut bank = Tokens::<8>::new(100, Duration::from_secs(1));
-    bank.handle(&cx, give(5, 5));
-    bank.handle(&cx, give(0, 12)); // a message with seven tokens was lost
+    let step = |bank: &mut Tokens<8>, input| bank.handle(&cx, input, &mut Outbox::new());
+    step(&mut bank, give(5, 5));
+    step(&mut bank, give(0, 12)); // a message with seven tokens was lost
     assert_eq!(bank.balance(), 112);
-    bank.handle(&cx, Input::Fact(Fact::PeerReset(slots(&[1]))));
-    bank.handle(&cx, give(3, 3));
+    step(&mut bank, Input::Fact(Fact::PeerReset(slots(&[1]))));
+    step(&mut bank, give(3, 3));
     assert_eq!(bank.balance(), 115);
-    bank.handle(&cx, Input::Fact(Fact::PeerDown(slots(&[2]))));
+    step(&mut bank, Input::Fact(Fact::PeerDown(slots(&[2]))));
     assert_eq!(bank.local_state(&cx), None, "it is not known what has arrived there");
     assert_eq!(bank.poll_send(&cx), Some((slots(&[2]), Give { amount: 0, total: 0 })));
     assert!(bank.local_state(&cx).is_some());

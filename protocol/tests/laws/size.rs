@@ -6,9 +6,9 @@ use protocol::node::Node;
 use protocol::peers::table::PeerTable;
 use protocol::registry::{AnyElection, AnyMutex};
 use protocol::service::NoService;
+use protocol::service::app_service::{AppService, ObservedApp};
 use protocol::service::clock_sync::ClockSync;
 use protocol::service::demo::{Diffusing, Tokens};
-use protocol::service::observed_app::ObservedApp;
 use protocol::service::snapshot::Snapshot;
 use protocol::service::termination::{DijkstraScholten, Wave};
 use std::mem::size_of;
@@ -74,4 +74,23 @@ fn no_part_of_a_service_takes_more_than_it_may_and_no_service_takes_nothing() {
     println!("a node with tokens observed by waves {with}, without {without}");
     assert!(with <= 8_192, "a board with 16 KiB of RAM has room for it: {with}");
     assert_eq!(size_of::<NoService>(), 0);
+}
+
+#[test]
+fn an_application_takes_the_room_of_the_observers_it_chose_and_of_no_other() {
+    type Alone = AppService<Diffusing>;
+    type Clocked = AppService<Diffusing, NoService, NoService, ClockSync<16>>;
+    type Recorded = AppService<Diffusing, Snapshot>;
+    type Detected = AppService<Diffusing, NoService, Wave<16>>;
+    let [alone, clocked, recorded, detected, all] = [
+        size_of::<Alone>(),
+        size_of::<Clocked>(),
+        size_of::<Recorded>(),
+        size_of::<Detected>(),
+        size_of::<ObservedApp<Diffusing, Wave<16>, 16>>(),
+    ];
+    println!("alone {alone}, with the clock {clocked}, snapshots {recorded}, waves {detected}, all {all}");
+    assert!(alone <= size_of::<Diffusing>() + 32, "the queue of notices it has none of is two counters: {alone}");
+    assert!(clocked < alone + size_of::<ClockSync<16>>() + 512, "{clocked}");
+    assert!(recorded + size_of::<Wave<16>>() < all && detected + size_of::<Snapshot>() < all);
 }

@@ -6,7 +6,7 @@ use firmware::demo::schedule::{BANK, Schedule};
 use firmware::report::SnapshotReport;
 use firmware::runner::{HostCommand, now, wait_until};
 use firmware::storage::config_page::ConfigPage;
-use protocol::service::observed_app;
+use protocol::service::app_service;
 
 pub(crate) struct Bank(Schedule);
 
@@ -17,6 +17,7 @@ impl Workload for Bank {
 
     fn on_service_notice(&mut self, notice: &Notice, _: &Service) {
         match notice {
+            Notice::Application(never) => match *never {},
             Notice::Snapshot(notice) => {
                 if let Some(report) = SnapshotReport::from_notice(notice) {
                     report.log();
@@ -32,6 +33,6 @@ impl Workload for Bank {
         while !self.0.poll(now()) {
             wait_until(self.0.deadline()).await;
         }
-        HostCommand::Service(observed_app::Command::Snapshot)
+        HostCommand::Service(app_service::Command::SNAPSHOT)
     }
 }

@@ -6,8 +6,8 @@ use firmware::demo::schedule::{JOB_UNITS, JOBS, Schedule};
 use firmware::report::JobReport;
 use firmware::runner::{HostCommand, now, wait_until};
 use firmware::storage::config_page::ConfigPage;
+use protocol::service::app_service;
 use protocol::service::demo::diffusing;
-use protocol::service::observed_app;
 use protocol::service::termination::{self, AbortReason};
 
 pub(crate) struct Jobs {
@@ -23,6 +23,7 @@ impl Workload for Jobs {
 
     fn on_service_notice(&mut self, notice: &Notice, service: &Service) {
         match *notice {
+            Notice::Application(never) => match never {},
             Notice::Termination(termination::Notice::Terminated { by, job, waves }) => {
                 JobReport::Terminated { job, by, waves, units_done: service.application().done() }.log();
             }
@@ -35,13 +36,13 @@ impl Workload for Jobs {
 
     async fn next_command(&mut self) -> Command {
         if core::mem::take(&mut self.started) {
-            return HostCommand::Service(observed_app::Command::DetectTermination);
+            return HostCommand::Service(app_service::Command::DETECT_TERMINATION);
         }
         while !self.schedule.poll(now()) {
             wait_until(self.schedule.deadline()).await;
         }
         self.started = true;
         JobReport::Started { units: JOB_UNITS }.log();
-        HostCommand::Service(observed_app::Command::Application(diffusing::Command::Start { units: JOB_UNITS }))
+        HostCommand::Service(app_service::Command::Application(diffusing::Command::Start { units: JOB_UNITS }))
     }
 }

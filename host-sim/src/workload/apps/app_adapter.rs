@@ -5,9 +5,9 @@ use super::{AppAction, AppPlan, Traced};
 use crate::trace::{AppEvent, AppRequest};
 use protocol::Instant;
 use protocol::registry::AnyDetection;
+use protocol::service::app_service::{Command, Notice, ObservedApp};
 use protocol::service::clock_sync;
 use protocol::service::demo::diffusing;
-use protocol::service::observed_app::{Command, Notice, ObservedApp};
 use protocol::service::snapshot::{self, Fragment};
 use protocol::service::termination;
 use protocol::service::{NoService, Service};
@@ -60,13 +60,13 @@ impl AppAdapter for SimulatedApp {
     fn from_plan(plan: Option<&AppPlan>) -> Self {
         let plan = plan.expect("a scenario whose nodes have an application has a plan for it");
         let detection = AnyDetection::by_name(&plan.detection).expect("a scenario names a known detection");
-        Self::new(Traced::new(plan), detection)
+        Self::all(Traced::new(plan), detection)
     }
 
     fn command(request: AppRequest) -> Option<Self::Command> {
         Some(match request {
-            AppRequest::Snapshot => Command::Snapshot,
-            AppRequest::DetectTermination => Command::DetectTermination,
+            AppRequest::Snapshot => Command::SNAPSHOT,
+            AppRequest::DetectTermination => Command::DETECT_TERMINATION,
             AppRequest::Start { units } => Command::Application(diffusing::Command::Start { units }),
         })
     }
@@ -74,6 +74,7 @@ impl AppAdapter for SimulatedApp {
     fn on_notice(&self, notice: Notice) {
         let log = self.application();
         log.record(match notice {
+            Notice::Application(never) => match never {},
             Notice::Snapshot(snapshot::Notice::Recorded { id }) => return log.recorded_for(id),
             Notice::Snapshot(snapshot::Notice::Fragment { id, member, fragment }) => match fragment {
                 Fragment::State { bytes, .. } => {

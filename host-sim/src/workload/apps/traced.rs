@@ -4,16 +4,17 @@ use super::app_adapter::APP_GROUP_MAX;
 use super::{AppAction, AppPlan};
 use crate::base::rng::Probability;
 use crate::trace::AppEvent;
-use protocol::algorithm::{Context, Fact, Input};
+use protocol::algorithm::{Context, Fact, Input, Outbox};
 use protocol::base::ids::NodeSet;
 use protocol::base::lamport::LamportTime;
 use protocol::registry::{AnyApplication, AnyApplicationMessage};
-use protocol::service::application::{Application, ChannelMessage, LocalState};
+use protocol::service::application::{Application, ChannelMessage, LocalState, Recordable, Terminating};
 use protocol::service::demo::diffusing;
 use protocol::service::snapshot;
 use protocol::{Duration, Instant, NodeId};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 
 #[derive(Clone, Debug, Default)]
 struct Log {
@@ -44,6 +45,8 @@ pub struct Traced {
     /// Messages held back, for a marker to overtake.
     held: Vec<(NodeId, LamportTime, AnyApplicationMessage)>,
 }
+
+type Out = Outbox<AnyApplicationMessage, Infallible>;
 
 /// The id of a recorded state whose snapshot is not known yet.
 const UNKNOWN: snapshot::Id = snapshot::Id { initiator: NodeId(u32::MAX), incarnation: 0, number: 0 };
@@ -103,17 +106,24 @@ impl Traced {
         self.application.as_ref().and_then(|application| application.amount_in_state(bytes)).unwrap_or(0)
     }
 
-    fn deliver(&mut self, cx: &Context<'_>, from: NodeId, sent_at: LamportTime, message: AnyApplicationMessage) {
+    fn deliver(
+        &mut self,
+        cx: &Context<'_>,
+        from: NodeId,
+        sent_at: LamportTime,
+        message: AnyApplicationMessage,
+        out: &mut Out,
+    ) {
         let Some(application) = &mut self.application else { return };
         let amount = amount_in_message(&application.channel_message(cx, from, &message));
         self.log.borrow_mut().actions.push_back(AppAction::Received { from, message, amount });
-        application.handle(cx, Input::Message { from, sent_at, message });
+        application.handle(cx, Input::Message { from, sent_at, message }, out);
     }
 
-    fn deliver_held(&mut self, cx: &Context<'_>) {
+    fn deliver_held(&mut self, cx: &Context<'_>, out: &mut Out) {
         self.log.borrow_mut().recorded = false;
         for (from, sent_at, message) in std::mem::take(&mut self.held) {
-            self.deliver(cx, from, sent_at, message);
+            self.deliver(cx, from, sent_at, message, out);
         }
     }
 
@@ -134,16 +144,17 @@ pub(super) fn amount_in_message(bytes: &[u8]) -> u32 {
 impl Application for Traced {
     type Message = AnyApplicationMessage;
     type Command = diffusing::Command;
+    type Notice = Infallible;
 
-    fn handle(&mut self, cx: &Context<'_>, input: Input<AnyApplicationMessage, diffusing::Command>) {
+    fn handle(&mut self, cx: &Context<'_>, input: Input<AnyApplicationMessage, diffusing::Command>, out: &mut Out) {
         if self.log.borrow().recorded || matches!(input, Input::Timeout) {
-            self.deliver_held(cx);
+            self.deliver_held(cx, out);
         }
         match input {
             Input::Message { from, sent_at, message } if self.reordering.includes(u64::from(cx.random)) => {
                 self.held.push((from, sent_at, message));
             }
-            Input::Message { from, sent_at, message } => self.deliver(cx, from, sent_at, message),
+            Input::Message { from, sent_at, message } => self.deliver(cx, from, sent_at, message, out),
             Input::Command(_) | Input::Fact(_) | Input::Timeout => {
                 match input {
                     Input::Fact(Fact::PeerDown(set)) => {
@@ -155,7 +166,7 @@ impl Application for Traced {
                     _ => {} // no other input changes which messages arrive
                 }
                 if let Some(application) = &mut self.application {
-                    application.handle(cx, input);
+                    application.handle(cx, input, out);
                 }
             }
         }
@@ -172,10 +183,12 @@ impl Application for Traced {
         sent
     }
 
-    fn is_busy(&self) -> bool {
-        self.application.as_ref().is_some_and(Application::is_busy)
+    fn deadline(&self) -> Option<Instant> {
+        self.application.as_ref()?.deadline()
     }
+}
 
+impl Recordable for Traced {
     fn local_state(&self, cx: &Context<'_>) -> Option<LocalState> {
         let state = self.application.as_ref()?.local_state(cx)?;
         self.record(AppEvent::Recorded { snapshot: UNKNOWN, amount: self.amount_in_state(&state) });
@@ -187,18 +200,20 @@ impl Application for Traced {
         let application = self.application.as_ref();
         application.map_or_else(ChannelMessage::new, |application| application.channel_message(cx, from, message))
     }
+}
+
+impl Terminating for Traced {
+    fn is_busy(&self) -> bool {
+        self.application.as_ref().is_some_and(Terminating::is_busy)
+    }
 
     fn job(&self) -> u32 {
-        self.application.as_ref().map_or(0, Application::job)
+        self.application.as_ref().map_or(0, Terminating::job)
     }
 
     fn on_terminated(&mut self, job: u32) {
         if let Some(application) = &mut self.application {
             application.on_terminated(job);
         }
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.application.as_ref()?.deadline()
     }
 }

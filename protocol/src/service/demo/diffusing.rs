@@ -5,11 +5,12 @@
 //! to another node. Units are never added, so every job terminates.
 
 use super::{after_about, random_peer};
-use crate::algorithm::{Context, Fact, Input};
+use crate::algorithm::{Context, Fact, Input, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::{Duration, Instant};
-use crate::service::application::{Application, ChannelMessage, LocalState, encode};
+use crate::service::application::{Application, ChannelMessage, LocalState, Recordable, Terminating, encode};
 use crate::wire::{self, Delivery};
+use core::convert::Infallible;
 use serde::{Deserialize, Serialize};
 
 /// Commands of the user.
@@ -111,8 +112,9 @@ impl Diffusing {
 impl Application for Diffusing {
     type Message = Work;
     type Command = Command;
+    type Notice = Infallible;
 
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Work, Command>) {
+    fn handle(&mut self, cx: &Context<'_>, input: Input<Work, Command>, _: &mut Outbox<Work, Infallible>) {
         match input {
             Input::Message { message: Work { job, .. }, .. } if job <= self.terminated => {
                 self.late = self.late.saturating_add(1);
@@ -161,10 +163,15 @@ impl Application for Diffusing {
         Some((NodeSet::slot(slot), Work { job: self.job, units }))
     }
 
-    fn is_busy(&self) -> bool {
-        self.state != State::Idle
+    fn deadline(&self) -> Option<Instant> {
+        match self.state {
+            State::Working { until, .. } => Some(until),
+            State::Idle | State::Sharing { .. } => None,
+        }
     }
+}
 
+impl Recordable for Diffusing {
     fn local_state(&self, _: &Context<'_>) -> Option<LocalState> {
         encode(&(self.done, self.left()))
     }
@@ -172,6 +179,12 @@ impl Application for Diffusing {
     fn channel_message(&self, _: &Context<'_>, _: NodeId, message: &Work) -> ChannelMessage {
         let units = if message.job <= self.terminated { 0 } else { message.units };
         encode(&units).unwrap_or_default()
+    }
+}
+
+impl Terminating for Diffusing {
+    fn is_busy(&self) -> bool {
+        self.state != State::Idle
     }
 
     fn job(&self) -> u32 {
@@ -181,12 +194,5 @@ impl Application for Diffusing {
     fn on_terminated(&mut self, job: u32) {
         self.terminated = self.terminated.max(job);
         self.job = self.job.max(job);
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        match self.state {
-            State::Working { until, .. } => Some(until),
-            State::Idle | State::Sharing { .. } => None,
-        }
     }
 }

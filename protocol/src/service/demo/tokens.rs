@@ -8,10 +8,10 @@
 //! transfers to it from before are not repeated, as both totals begin at zero again ([`Fact::PeerReset`]).
 
 use super::{after_about, random_peer};
-use crate::algorithm::{Context, Fact, Input};
+use crate::algorithm::{Context, Fact, Input, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::time::{Duration, Instant};
-use crate::service::application::{Application, ChannelMessage, LocalState, encode};
+use crate::service::application::{Application, ChannelMessage, LocalState, Recordable, Terminating, encode};
 use crate::wire::{self, Delivery};
 use core::convert::Infallible;
 use serde::{Deserialize, Serialize};
@@ -99,8 +99,9 @@ impl<const N: usize> Tokens<N> {
 impl<const N: usize> Application for Tokens<N> {
     type Message = Give;
     type Command = Infallible;
+    type Notice = Infallible;
 
-    fn handle(&mut self, cx: &Context<'_>, input: Input<Give, Infallible>) {
+    fn handle(&mut self, cx: &Context<'_>, input: Input<Give, Infallible>, _: &mut Outbox<Give, Infallible>) {
         match input {
             Input::Message { from, message, .. } => self.on_give(cx.roster.slot_of(from), message),
             Input::Fact(Fact::PeerDown(set)) => self.uncompensated = self.uncompensated.with(set),
@@ -145,10 +146,15 @@ impl<const N: usize> Application for Tokens<N> {
         Some((NodeSet::slot(slot), Give { amount, total: account.given }))
     }
 
-    fn is_busy(&self) -> bool {
-        self.balance > 0 // it keeps making transfers
+    fn deadline(&self) -> Option<Instant> {
+        match self.next {
+            Next::At(at) => Some(at),
+            Next::Due => None,
+        }
     }
+}
 
+impl<const N: usize> Recordable for Tokens<N> {
     fn local_state(&self, cx: &Context<'_>) -> Option<LocalState> {
         if self.uncompensated.meets(cx.view) { None } else { encode(&self.balance) }
     }
@@ -156,11 +162,10 @@ impl<const N: usize> Application for Tokens<N> {
     fn channel_message(&self, cx: &Context<'_>, from: NodeId, message: &Give) -> ChannelMessage {
         encode(&self.credit(cx.roster.slot_of(from), *message)).unwrap_or_default()
     }
+}
 
-    fn deadline(&self) -> Option<Instant> {
-        match self.next {
-            Next::At(at) => Some(at),
-            Next::Due => None,
-        }
+impl<const N: usize> Terminating for Tokens<N> {
+    fn is_busy(&self) -> bool {
+        self.balance > 0 // it keeps making transfers
     }
 }

@@ -87,6 +87,14 @@ impl_message! {
     Reliable: Marker = "marker", Fragment = "fragment", Done = "done", Abort = "abort";
 }
 
+/// Commands of the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Command {
+    /// Takes a snapshot of the application on all members.
+    Take,
+}
+
 /// Notices to the application.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -2,8 +2,8 @@
 
 #![allow(clippy::disallowed_types, reason = "a test may panic")]
 
-use protocol::algorithm::{self, Context, Fact};
-use protocol::service::application::{Application, ChannelMessage, LocalState};
+use protocol::algorithm::{self, Context, Fact, Outbox};
+use protocol::service::application::{Application, ChannelMessage, LocalState, Recordable, Terminating};
 use protocol::{Instant, NodeId, NodeSet};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -39,8 +39,14 @@ pub struct Traced<A> {
 impl<A: Application> Application for Traced<A> {
     type Message = A::Message;
     type Command = A::Command;
+    type Notice = A::Notice;
 
-    fn handle(&mut self, cx: &Context<'_>, input: algorithm::Input<A::Message, A::Command>) {
+    fn handle(
+        &mut self,
+        cx: &Context<'_>,
+        input: algorithm::Input<A::Message, A::Command>,
+        out: &mut Outbox<A::Message, A::Notice>,
+    ) {
         if let algorithm::Input::Message { from, .. } = &input {
             let from = usize::try_from(from.0).unwrap() - 1;
             self.log.borrow_mut().push((self.index, Event::Received { from }));
@@ -48,7 +54,7 @@ impl<A: Application> Application for Traced<A> {
         if let algorithm::Input::Fact(Fact::PeerDown(set)) = &input {
             self.log.borrow_mut().extend(set.slots().map(|to| (self.index, Event::Abandoned { to })));
         }
-        self.inner.handle(cx, input);
+        self.inner.handle(cx, input, out);
     }
 
     fn poll_send(&mut self, cx: &Context<'_>) -> Option<(NodeSet, A::Message)> {
@@ -59,10 +65,12 @@ impl<A: Application> Application for Traced<A> {
         said
     }
 
-    fn is_busy(&self) -> bool {
-        self.inner.is_busy()
+    fn deadline(&self) -> Option<Instant> {
+        self.inner.deadline()
     }
+}
 
+impl<A: Recordable> Recordable for Traced<A> {
     fn local_state(&self, cx: &Context<'_>) -> Option<LocalState> {
         let record = self.inner.local_state(cx);
         if record.is_some() {
@@ -74,6 +82,12 @@ impl<A: Application> Application for Traced<A> {
     fn channel_message(&self, cx: &Context<'_>, from: NodeId, message: &A::Message) -> ChannelMessage {
         self.inner.channel_message(cx, from, message)
     }
+}
+
+impl<A: Terminating> Terminating for Traced<A> {
+    fn is_busy(&self) -> bool {
+        self.inner.is_busy()
+    }
 
     fn job(&self) -> u32 {
         self.inner.job()
@@ -81,10 +95,6 @@ impl<A: Application> Application for Traced<A> {
 
     fn on_terminated(&mut self, job: u32) {
         self.inner.on_terminated(job);
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.inner.deadline()
     }
 }
 
