@@ -12,6 +12,7 @@
 //! - [`scenario`]: from a file to a value;
 //! - [`nodes`]: the nodes that are simulated;
 //! - [`check`], [`metrics`]: properties and measures of runs;
+//! - [`own`]: an application and a checker of one's own, for programs that use the simulator as a library;
 //! - `compare`, `draw`, [`boards`], [`swarm`], and the command line, [`cli`].
 
 #![allow(
@@ -33,6 +34,7 @@ mod draw;
 mod layers;
 pub mod metrics;
 pub mod nodes;
+pub mod own;
 pub mod scenario;
 pub mod sim;
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! The host loop by hand: three nodes in a line elect the one with the highest capacity.
 //!
-//! Run it with `cargo run -p protocol --example three_nodes`.
+//! Run it with `cargo run -p conclave-protocol --example three_nodes`.
 
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::NoGroup;
@@ -14,7 +14,7 @@ use protocol::wire::{FRAME_MAX, Key};
 use protocol::{Config, Instant, NodeId, Timing};
 use std::collections::VecDeque;
 
-fn main() {
+pub(crate) fn main() {
     let key = Key::from_name("three nodes");
     let mut nodes: Vec<Node<Wireless, NoMutex, 8>> = (0_u8..3)
         .map(|index| {

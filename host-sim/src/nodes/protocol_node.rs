@@ -17,7 +17,7 @@ use protocol::mutex::{self, Fence, LockId, Mutex, NoMutex};
 use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::registry::{self, AnyElection, AnyMutex};
 use protocol::service::NoService;
-use protocol::wire::Key;
+use protocol::wire::{self, Key, Payload};
 use protocol::{Config, Instant, Node, NodeId};
 
 /// The neighbours on a radio that a node has room for.
@@ -79,15 +79,22 @@ impl<L, U> ProtocolPlan<L, U> {
 }
 
 impl<const ROOM: usize, L: Mutex, U: AppAdapter> ProtocolNode<ROOM, L, U> {
+    /// Returns the service.
+    #[must_use]
+    pub fn service(&self) -> &U {
+        &self.node.service().stage
+    }
+
+    /// Hands a command to the service.
+    pub fn service_command(&mut self, now: Instant, command: U::Command) {
+        self.step(now, |node| node.handle(now, Input::Service(command)));
+    }
+
     /// Runs one input, and logs what the service did.
     fn step(&mut self, now: Instant, step: impl FnOnce(&mut TracedNode<ROOM, L, U>)) {
         self.service().observe(now);
         step(&mut self.node);
         self.service().observe(now);
-    }
-
-    fn service(&self) -> &U {
-        &self.node.service().stage
     }
 }
 
@@ -224,6 +231,10 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
     }
 
     fn message_name(plan: &ProtocolPlan<L, U>, frame: &[u8]) -> &'static str {
-        registry::message_name(&plan.key, frame).unwrap_or("unknown")
+        let own = || {
+            let packet = wire::open(&plan.key, frame).ok()?;
+            U::Message::decode(packet.kind, packet.body).map(|message| message.name())
+        };
+        registry::message_name(&plan.key, frame).or_else(own).unwrap_or("unknown")
     }
 }

@@ -147,6 +147,13 @@ pub enum AppEvent {
         /// By how many microseconds.
         by: u32,
     },
+    /// A notice of an application of one's own.
+    Own {
+        /// What it is about.
+        name: &'static str,
+        /// Its number.
+        value: u64,
+    },
 }
 
 /// Returns an event's tag and data in three words.
@@ -177,6 +184,7 @@ pub(super) fn digest(event: &AppEvent) -> (u64, u64, u64) {
         AppEvent::ClockSet => (13, 0, 0),
         AppEvent::ClockAdjusted { by } => (14, u64::from(by.cast_unsigned()), 0),
         AppEvent::ClockWentBack { by } => (15, u64::from(*by), 0),
+        AppEvent::Own { name, value } => (19, code(name), *value),
     }
 }
 

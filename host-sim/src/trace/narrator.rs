@@ -188,6 +188,7 @@ fn app_event(node: u32, event: AppEvent) -> Option<String> {
         AppEvent::DetectionAborted { reason } => format!("node {node} cannot detect the end of the job: {reason}"),
         AppEvent::ClockSet => format!("the clock of node {node} is set"),
         AppEvent::ClockWentBack { by } => format!("the clock of node {node} RUNS BACKWARDS, by {by} us"),
+        AppEvent::Own { name, value } => format!("node {node}: {name} {value}"),
         _ => return None, // too frequent
     })
 }

@@ -17,6 +17,9 @@ pub mod observer;
 pub mod snapshot;
 pub mod termination;
 
+pub use app_service::AppService;
+pub use application::Application;
+
 use crate::algorithm::{Algorithm, Context, Input, OUTPUTS_MAX, Outbox, Scope};
 use crate::base::ids::NodeId;
 use crate::base::time::Instant;

@@ -28,6 +28,7 @@ use crate::trace::{EventKind, Observer, TraceEvent, TraceHash};
 use crate::workload::apps::InFlight;
 use crate::workload::locks::LockWorkload;
 use node_state::NodeState;
+use protocol::Instant;
 use protocol::base::term::Term;
 
 /// A run in progress. Vectors are indexed by slot unless noted.
@@ -209,6 +210,11 @@ impl<M: SimNode> World<M> {
     #[must_use]
     pub fn node(&self, id: u32) -> Option<&M> {
         self.nodes[self.slot(id) as usize].as_ref()
+    }
+
+    /// Hands an input to node `id`, if it is up: `input` is given the node and the time of its clock.
+    pub fn hand_to(&mut self, id: u32, observer: &mut impl Observer, input: impl FnOnce(&mut M, Instant)) {
+        self.hand_in(self.slot(id), observer, input);
     }
 
     /// Returns the ids of the nodes that frames of node `id` can reach at present, with the quality of each link.

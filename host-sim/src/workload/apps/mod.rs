@@ -2,12 +2,14 @@
 
 mod app_adapter;
 mod in_flight;
+mod own;
 mod plan;
 mod traced;
 
 pub use app_adapter::APP_GROUP_MAX;
 pub(crate) use app_adapter::{AppAdapter, SimulatedApp};
 pub(crate) use in_flight::InFlight;
+pub use own::{Command as OwnCommand, Notice as OwnNotice, Own, OwnApp};
 pub(crate) use plan::AppPlan;
 pub(crate) use traced::Traced;
 
