@@ -52,6 +52,10 @@
 #[cfg(test)]
 extern crate std;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod algorithm;
 pub mod base;
 pub mod election;

@@ -4,6 +4,8 @@
 //! one does no harm: whatever is lost, repeated or late, members that can reach each other end with the same value. What a
 //! member counted right after a reboot, before the others told it its old total, is lost.
 
+#![allow(unreachable_pub, reason = "it is also a module of a library")]
+
 use protocol::NodeSet;
 use protocol::algorithm::{Context, Fact, Input, Outbox};
 use protocol::service::Application;
@@ -11,11 +13,11 @@ use protocol::wire::{Kind, Kinded, Message};
 use serde::{Deserialize, Serialize};
 
 /// The members of a group, at most.
-pub(crate) const MEMBERS_MAX: usize = 32;
+pub const MEMBERS_MAX: usize = 32;
 
 /// The total of the member in this slot of the group.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Total {
+pub struct Total {
     slot: u8,
     total: u32,
 }
@@ -32,15 +34,15 @@ impl Message for Total {
 
 /// Raises the counter by so much.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Add(pub(crate) u32);
+pub struct Add(pub u32);
 
 /// The value has changed to this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Value(pub(crate) u64);
+pub struct Value(pub u64);
 
 /// The counter at one member.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counter {
+pub struct Counter {
     totals: [u32; MEMBERS_MAX],
     /// The members that each total has yet to be sent to.
     unsent: [NodeSet; MEMBERS_MAX],
