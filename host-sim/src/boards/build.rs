@@ -45,11 +45,29 @@ fn build_with(board: &Board, mut command: Command) -> Result<PathBuf, String> {
     Ok(target.join(board.target).join(PROFILE).join(board.name))
 }
 
-/// Returns the workspace that this program was built from.
+/// The variable that names the checkout with the sources of the firmware.
+const CHECKOUT: &str = "CONCLAVE_CHECKOUT";
+
+/// Returns the checkout with the sources of the firmware: the one that [`CHECKOUT`] names, or the one around the current
+/// folder, or around this program.
 pub(super) fn workspace() -> Result<PathBuf, String> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let found = workspace.canonicalize().ok().filter(|folder| folder.join("firmware/qemu/Cargo.toml").is_file());
-    found.ok_or_else(|| format!("the sources of the firmware are not at {} any more", workspace.display()))
+    let around = [env::current_dir(), env::current_exe()].into_iter().flatten();
+    find_checkout(env::var_os(CHECKOUT).map(PathBuf::from), around)
+}
+
+fn find_checkout(named: Option<PathBuf>, mut around: impl Iterator<Item = PathBuf>) -> Result<PathBuf, String> {
+    if let Some(named) = named {
+        let missing = || format!("{CHECKOUT}={}: the sources of the firmware are not there", named.display());
+        return named.canonicalize().ok().filter(|folder| is_checkout(folder)).ok_or_else(missing);
+    }
+    let found = around.find_map(|start| start.ancestors().find(|folder| is_checkout(folder)).map(Path::to_owned));
+    found.ok_or_else(|| {
+        format!("the sources of the firmware are not found: start this in a checkout, or name one in {CHECKOUT}")
+    })
+}
+
+fn is_checkout(folder: &Path) -> bool {
+    folder.join("firmware/qemu/Cargo.toml").is_file()
 }
 
 fn target_folder(workspace: &Path) -> PathBuf {
@@ -102,7 +120,24 @@ fn short_paths(workspace: &Path) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use super::env_name;
+    use super::{env_name, find_checkout};
+    use std::fs;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_checkout_is_the_one_named_or_the_first_one_around() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two] = ["one", "two"].map(|name| folder.path().canonicalize().unwrap().join(name));
+        for checkout in [&one, &two] {
+            fs::create_dir_all(checkout.join("firmware/qemu/src")).unwrap();
+            fs::write(checkout.join("firmware/qemu/Cargo.toml"), "").unwrap();
+        }
+        let around = || [folder.path().to_owned(), two.join("firmware/qemu/src"), one.clone()].into_iter();
+        assert_eq!(find_checkout(None, around()), Ok(two.clone()));
+        assert_eq!(find_checkout(Some(one.clone()), around()), Ok(one.clone()));
+        assert!(find_checkout(Some(PathBuf::from("/nowhere")), around()).unwrap_err().contains("/nowhere"));
+        assert!(find_checkout(None, std::iter::empty()).unwrap_err().contains("CONCLAVE_CHECKOUT"));
+    }
 
     #[test]
     fn a_target_is_spelt_as_in_cargos_variables() {

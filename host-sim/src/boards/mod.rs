@@ -6,6 +6,7 @@
 mod build;
 mod calls;
 mod check;
+pub(crate) mod hex;
 mod layout;
 mod panics;
 mod parts;

@@ -66,6 +66,12 @@ enum Command {
     /// code is 1.
     #[command(verbatim_doc_comment)]
     Terminate(terminate::TerminateArgs),
+    /// Prints the completions of a shell, to be sourced by it.
+    #[command(after_help = COMPLETIONS)]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
     #[cfg(unix)]
     #[command(flatten)]
     Boards(boards::BoardCommand),
@@ -82,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Terminate(args) => terminate::run(&args),
+        Command::Completions { shell } => Ok(completions(shell)),
         #[cfg(unix)]
         Command::Boards(command) => boards::run(&command),
     };
@@ -89,6 +96,17 @@ pub fn main() -> ExitCode {
         eprintln!("{reason}");
         ExitCode::from(2)
     })
+}
+
+const COMPLETIONS: &str = "Examples:
+  conclave completions bash > ~/.local/share/bash-completion/completions/conclave
+  conclave completions fish > ~/.config/fish/completions/conclave.fish";
+
+fn completions(shell: clap_complete::Shell) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut <Cli as clap::CommandFactory>::command(), "conclave", &mut script);
+    print_text(&String::from_utf8_lossy(&script));
+    ExitCode::SUCCESS
 }
 
 /// How a command ends: with an exit code, or with the reason why it cannot run, for which the exit code is 2.
@@ -120,8 +138,13 @@ fn charset() -> Charset {
 
 /// Prints a report, as one JSON object or as text; returns 0 if it was printed and holds, otherwise 1.
 fn report<R: serde::Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>, holds: bool) -> ExitCode {
-    let printed = print(report, json, text).is_ok();
+    let printed = unless_closed(print(report, json, text)).is_ok();
     if printed && holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A reader that closes the pipe, as `head` does, is no failure.
+fn unless_closed(printed: io::Result<()>) -> io::Result<()> {
+    printed.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 
 fn print<R: serde::Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>) -> io::Result<()> {
@@ -131,6 +154,11 @@ fn print<R: serde::Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result
     let mut out = io::stdout().lock();
     serde_json::to_writer(&mut out, report)?;
     writeln!(out)
+}
+
+/// Prints a line. A reader that closes the pipe is no failure.
+fn print_line(line: impl std::fmt::Display) {
+    print_text(&format!("{line}\n"));
 }
 
 /// Prints text. A reader that closes the pipe is no failure.

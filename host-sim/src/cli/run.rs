@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::metrics::campaign::{self, Report, Violation};
+use crate::metrics::distribution::Distribution;
 use crate::{Scenario, TraceEvent};
 use clap::Args;
 use std::collections::BTreeMap;
@@ -33,6 +34,9 @@ pub(super) struct RunArgs {
     /// Print one JSON object and nothing else.
     #[arg(long)]
     json: bool,
+    /// Print the measures as comma-separated values and nothing else.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
     /// Write the trace to a file, one JSON object per line (one seed only).
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -60,7 +64,8 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 /// Runs the scenario; returns 0 if no checker found a violation, 1 if one did.
 pub(super) fn run(args: &RunArgs) -> super::Ended {
     let report = report(args)?;
-    Ok(super::report(&report, args.json, show, report.violations.is_empty()))
+    let text = if args.csv { show_csv } else { show };
+    Ok(super::report(&report, args.json, text, report.violations.is_empty()))
 }
 
 fn report(args: &RunArgs) -> Result<Report, String> {
@@ -104,6 +109,18 @@ fn write_trace(path: &Path, scenario: &Scenario, seed: u64) -> std::io::Result<R
     let outcome = crate::metrics::run::run_of(scenario, seed, &mut write);
     result.and_then(|()| file.flush())?;
     Ok(campaign::report(scenario, &[outcome]))
+}
+
+/// Prints a line for each measure; times are in microseconds, as the names say.
+fn show_csv(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "scenario,seeds,measure,count,p50,p99,p999,max")?;
+    // A name with a comma or a quote is quoted, and its quotes are doubled.
+    let name = format!("\"{}\"", report.scenario.replace('"', "\"\""));
+    for (measure, Distribution { count, p50, p99, p999, max }) in &report.measures {
+        writeln!(out, "{name},{},{measure},{count},{p50},{p99},{p999},{max}", report.seeds)?;
+    }
+    Ok(())
 }
 
 fn show(report: &Report) -> std::io::Result<()> {

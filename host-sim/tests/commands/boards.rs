@@ -1,6 +1,6 @@
 //! `conclave firmware`, `flash-board`, `provision` and `sizes` on a machine without a board.
 
-use crate::support::{command, conclave, finished, refused, succeeds};
+use crate::support::{command, conclave, finished, refused, succeeds, survives_a_closed_pipe};
 use firmware::storage::config_page::access_point::{ACCESS_POINT_BYTES, AccessPoint, OFFSET};
 use firmware::storage::config_page::blobs::Blobs;
 use firmware::storage::config_page::{ConfigPage, PAGE_BYTES, Secret, options};
@@ -119,4 +119,32 @@ fn bad_input_is_one_sentence_and_exit_code_2() {
 fn a_file_that_is_no_image_is_refused() {
     let error = refused(&["sizes", "--image", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
     assert_eq!(error.lines().count(), 1);
+}
+
+#[test]
+fn the_folder_of_provisioned_files_is_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("greenhouse/north");
+    provision(&missing, "nrf52840-dk --id 7");
+    assert_eq!(page(&written(&missing, "nrf52840-dk", "config")).id, 7);
+    survives_a_closed_pipe(&["provision", "nrf52840-dk", "--id", "7", "--dry-run"]);
+}
+
+#[test]
+fn more_desktops_than_nodes_are_refused() {
+    let error = refused(&["swarm", "--nodes", "3", "--desktops", "4"]);
+    assert_eq!(error, "--desktops 4 is more than the 3 nodes there are\n");
+}
+
+#[test]
+fn a_desktop_node_needs_its_id_and_a_peer_by_name_or_address_and_no_more() {
+    let help = succeeds(&["node", "--help"]);
+    assert!(help.contains("Examples:") && help.contains("--id <ID> --peer <HOST[:PORT]>"), "{help}");
+    let error = refused(&["node"]);
+    assert!(error.contains("--id") && error.contains("--peer") && !error.contains("--capacity <"), "{error}");
+    let error = refused(&["node", "--id", "1", "--peer", "no.such.host.invalid"]);
+    assert!(error.contains("no address is known"), "{error}");
+    // The address is in use by nobody, so that binding it fails: the names were understood before.
+    let error = refused(&["node", "--id", "1", "--peer", "localhost", "--bind", "192.0.2.1:1"]);
+    assert!(error.contains("192.0.2.1:1"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! `conclave run`.
 
-use crate::support::{conclave, file, json, refused, succeeds};
+use crate::support::{conclave, file, json, refused, succeeds, survives_a_closed_pipe};
 use std::path::PathBuf;
 
 const PAIR: &str = "name = \"pair\"\nnodes = 2\nduration = \"5s\"\n[topology]\nshape = \"complete\"\n";
@@ -88,4 +88,36 @@ fn the_text_has_the_purpose_the_claims_and_the_verdict() {
 fn more_seeds_than_fit_the_memory_are_refused() {
     let file = scenario("many.toml", PAIR);
     assert!(refused(&["run", &file, "--seeds", "0..99999999999"]).contains("at most 1000000 seeds at a time"));
+}
+
+#[test]
+fn the_measures_are_printed_as_comma_separated_values() {
+    let file = scenario("csv.toml", &PAIR.replace("\"pair\"", "'pair, \"small\"'"));
+    let (report, csv) =
+        (json(&["run", &file, "--seeds", "0..3", "--json"]), succeeds(&["run", &file, "--seeds", "0..3", "--csv"]));
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("scenario,seeds,measure,count,p50,p99,p999,max"));
+    let p50 = &report["measures"]["time_to_leader_us"]["p50"];
+    let expected = format!("\"pair, \"\"small\"\"\",3,time_to_leader_us,3,{p50},");
+    assert!(lines.any(|line| line.starts_with(&expected)), "{expected} in {csv}");
+    refused(&["run", &file, "--csv", "--json"]);
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_is_no_failure() {
+    let file = scenario("pipe.toml", PAIR);
+    for words in [&["run", &file, "--seed", "1"][..], &["run", &file, "--seed", "1", "--json"], &["scenarios"]] {
+        survives_a_closed_pipe(words);
+    }
+}
+
+#[test]
+fn every_shell_gets_completions_of_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = succeeds(&["completions", shell]);
+        for word in ["run", "scenarios", "compare", "provision", "flash-board", "completions"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    refused(&["completions", "cmd"]);
 }

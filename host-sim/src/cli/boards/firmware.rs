@@ -2,7 +2,7 @@
 
 use super::PartsArgs;
 use crate::boards::tools::{self, FlashMethod};
-use crate::boards::{BOARDS, Board, Flashing, Parts, in_file, uf2};
+use crate::boards::{BOARDS, Board, Flashing, Parts, hex, in_file, uf2};
 use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(super) fn run(args: &FirmwareArgs) -> Result<(), String> {
     let parts = args.parts.parts()?;
     for board in args.board.map_or(&BOARDS[..], std::slice::from_ref) {
         for file in built(board, &parts)? {
-            println!("{}", file.display());
+            super::print_line(format_args!("{}", file.display()));
         }
     }
     Ok(())
@@ -43,18 +43,26 @@ pub(super) fn run(args: &FirmwareArgs) -> Result<(), String> {
 pub(super) fn flash(args: &FlashBoardArgs) -> Result<(), String> {
     let FlashBoardArgs { board, dry_run, .. } = *args;
     let parts = args.parts.parts()?;
-    println!("1. build the image of {}: package {}, for {}", board.name, board.package, board.target);
-    println!("   with the election {} and the lock {}", parts.election, parts.mutex);
+    super::print_line(format_args!(
+        "1. build the image of {}: package {}, for {}",
+        board.name, board.package, board.target
+    ));
+    super::print_line(format_args!("   with the election {} and the lock {}", parts.election, parts.mutex));
     // A missing tool is reported before the build.
     let method = tools::flash_method(board);
     match &method {
         Ok(FlashMethod::Probe(chip)) => {
-            println!("2. write it with probe-rs to the chip {chip}, and show the board's log; Ctrl-C ends that");
+            super::print_line(format_args!(
+                "2. write it with probe-rs to the chip {chip}, and show the board's log; Ctrl-C ends that"
+            ));
         }
         Ok(FlashMethod::Drive(drive)) => {
-            println!("2. copy it to the drive {}; the board then starts by itself", drive.display());
+            super::print_line(format_args!(
+                "2. copy it to the drive {}; the board then starts by itself",
+                drive.display()
+            ));
         }
-        Err(text) if dry_run => println!("2. not possible yet: {text}"),
+        Err(text) if dry_run => super::print_line(format_args!("2. not possible yet: {text}")),
         Err(text) => return Err(text.clone()),
     }
     if dry_run {
@@ -64,7 +72,7 @@ pub(super) fn flash(args: &FlashBoardArgs) -> Result<(), String> {
     match (method?, &files[..]) {
         (FlashMethod::Drive(drive), [file, ..]) => {
             tools::copy(file, &drive)?;
-            println!("written; without a debug probe there is no log; watch the LED");
+            super::print_line(format_args!("written; without a debug probe there is no log; watch the LED"));
             Ok(())
         }
         (FlashMethod::Probe(chip), [.., image]) => tools::write_and_run(chip, image),
@@ -72,7 +80,7 @@ pub(super) fn flash(args: &FlashBoardArgs) -> Result<(), String> {
     }
 }
 
-/// Builds and inspects the image of a board; for a board with a drive, also converts it to UF2.
+/// Builds and inspects the image of a board; converts it to Intel HEX and, for a board with a drive, to UF2.
 fn built(board: &Board, parts: &Parts) -> Result<Vec<PathBuf>, String> {
     let (image, elf, inspection) = super::inspected(board, parts)?;
     if !inspection.violations.is_empty() {
@@ -80,10 +88,18 @@ fn built(board: &Board, parts: &Parts) -> Result<Vec<PathBuf>, String> {
     }
     let used = inspection.used;
     eprintln!("{} uses {} bytes of flash and {} of RAM, without the stack", board.name, used.flash, used.ram);
+    let hex = hex_file(&image, &elf)?;
     Ok(match board.flashing {
-        Flashing::Drive(_) => vec![drive_file(&image, &elf)?, image],
-        Flashing::Emulated | Flashing::Probe(_) => vec![image],
+        Flashing::Drive(_) => vec![drive_file(&image, &elf)?, hex, image],
+        Flashing::Emulated | Flashing::Probe(_) => vec![hex, image],
     })
+}
+
+/// Writes the image as Intel HEX beside the ELF file.
+fn hex_file(image: &Path, elf: &[u8]) -> Result<PathBuf, String> {
+    let file = image.with_extension("hex");
+    fs::write(&file, hex::encode(&uf2::pieces(elf)?)).map_err(in_file(&file))?;
+    Ok(file)
 }
 
 /// Writes the image as UF2 beside the ELF file.

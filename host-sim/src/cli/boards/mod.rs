@@ -6,7 +6,7 @@ mod provision;
 mod sizes;
 mod swarm;
 
-use super::{EXIT_INTERRUPTED, Ended, interrupts, print, report};
+use super::{EXIT_INTERRUPTED, Ended, interrupts, print, print_line, report};
 use crate::boards::toolchain::prepare_compiler;
 use crate::boards::{App, Board, Inspection, Parts, build, in_file, inspect};
 use clap::Subcommand;
@@ -19,6 +19,7 @@ pub(super) enum BoardCommand {
     /// Boots emulated boards with the real firmware and narrates their election.
     Swarm(swarm::SwarmArgs),
     /// Runs this desktop as a node of a real network.
+    #[command(after_help = node::EXAMPLES)]
     Node(node::NodeArgs),
     /// Shows what uses a board's flash and RAM, and checks every image.
     Sizes(sizes::SizesArgs),

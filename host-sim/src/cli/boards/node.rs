@@ -4,7 +4,7 @@ use crate::boards::in_file;
 use crate::swarm::WallClock;
 use clap::{Args, ValueEnum};
 use firmware::report::{RecordsAtBoot, Report, Status};
-use firmware::storage::config_page::Secret;
+use firmware::storage::config_page::{PORT_DEFAULT, Secret};
 use firmware::storage::crc::checksum;
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::NoGroup;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::Write;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -42,13 +42,14 @@ pub(crate) struct NodeArgs {
     #[arg(long)]
     id: u32,
     /// Its capacity to lead, from 0 to 10000.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(0..=10_000))]
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u16).range(0..=10_000))]
     capacity: u16,
     /// The address to listen at.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", default_value_t = SocketAddr::from(([0, 0, 0, 0], PORT_DEFAULT)))]
     bind: SocketAddr,
-    /// Where to send every frame: another node, or a broadcast address. May be repeated.
-    #[arg(long, value_name = "ADDR", required = true)]
+    /// Where to send every frame: another node by its name or address, or a broadcast address. May be repeated. Without
+    /// a port, it is that of the boards.
+    #[arg(long, value_name = "HOST[:PORT]", required = true, value_parser = address)]
     peer: Vec<SocketAddr>,
     /// The group's name, from which its key is derived.
     #[arg(long, default_value = "conclave")]
@@ -62,8 +63,9 @@ pub(crate) struct NodeArgs {
     /// The file for the node's records. Without it, the node stays out of elections for a while after each boot.
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
-    /// The node has never run: a missing file of records is not a lost one. A damaged file always is.
-    #[arg(long, requires = "records")]
+    /// The node has never run: missing records are not lost ones, and it takes part in elections at once. Damaged records
+    /// always are.
+    #[arg(long)]
     new: bool,
     /// The node never leads.
     #[arg(long)]
@@ -71,6 +73,24 @@ pub(crate) struct NodeArgs {
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
+}
+
+pub(super) const EXAMPLES: &str = "Examples:
+  conclave node --id 1 --peer 10.255.255.255                     with boards on an Ethernet, which broadcast
+  conclave node --id 1 --peer desk.local --new                   with another desktop
+  conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new
+  conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --capacity 9000";
+
+/// Finds the address of a node by its name; IPv4, as boards have, comes first.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().or_else(|_| (text, PORT_DEFAULT).to_socket_addrs());
+    let found: Vec<_> = found.map_err(|error| format!("no address is known: {error}"))?.collect();
+    found
+        .iter()
+        .find(|address| address.is_ipv4())
+        .or(found.first())
+        .copied()
+        .ok_or_else(|| "no address is known".to_owned())
 }
 
 #[derive(Clone, Copy, ValueEnum)]

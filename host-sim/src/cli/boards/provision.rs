@@ -67,7 +67,7 @@ pub(crate) struct ProvisionArgs {
     /// The folder with the blobs of its Wi-Fi chip.
     #[arg(long, value_name = "FOLDER")]
     wifi_firmware: Option<PathBuf>,
-    /// Write to these files instead of to a board.
+    /// Write to files in this folder instead of to a board; the folder is created where it is missing.
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Only print the steps.
@@ -157,29 +157,30 @@ fn blobs(folder: &Path) -> Result<Vec<u8>, String> {
 
 fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
     let named = if args.key.is_some() { "a key of its own" } else { "a key made from the group's name" };
-    println!("{} becomes node {}, with {named}", args.board.name, args.id);
+    super::print_line(format_args!("{} becomes node {}, with {named}", args.board.name, args.id));
     for Piece { name, region, bytes } in pieces {
-        println!("write {name}: {} bytes at {:#x}", bytes.len(), region.origin);
+        super::print_line(format_args!("write {name}: {} bytes at {:#x}", bytes.len(), region.origin));
     }
     if args.dry_run {
         return Ok(());
     }
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let folder = args.output.as_deref().unwrap_or(scratch.path());
+    fs::create_dir_all(folder).map_err(in_file(folder))?;
     match (&args.output, tools::flash_method(args.board)) {
         (Some(_), _) => {
             let drive = drive_file(args.board, pieces, folder)?;
             for (file, address) in files(args.board, pieces, folder)? {
-                println!("{}: for {address:#x}", file.display());
+                super::print_line(format_args!("{}: for {address:#x}", file.display()));
             }
             if let Some(file) = drive {
-                println!("{}: for the board's drive", file.display());
+                super::print_line(format_args!("{}: for the board's drive", file.display()));
             }
             Ok(())
         }
         (None, Ok(FlashMethod::Drive(drive))) => {
             let file = drive_file(args.board, pieces, folder)?.ok_or("the board shows no drive")?;
-            println!("copy it to the drive {}", drive.display());
+            super::print_line(format_args!("copy it to the drive {}", drive.display()));
             tools::copy(&file, &drive)
         }
         (None, Ok(FlashMethod::Probe(chip))) => {

@@ -75,6 +75,10 @@ fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
     if args.desktops > 0 && scenario.election != Wireless::NAME {
         return Err(refused("nodes on this desktop run the election \"wireless\" and no other"));
     }
+    if args.desktops > scenario.world.nodes {
+        let (desktops, nodes) = (args.desktops, scenario.world.nodes);
+        return Err(refused(format_args!("--desktops {desktops} is more than the {nodes} nodes there are")));
+    }
     swarm::check(&scenario)?;
     let parts = parts(&scenario, args).map_err(refused)?;
     // The interrupt also ended the compiler.
@@ -82,7 +86,7 @@ fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
     let options = Options {
         image: build(&parts).map_err(failed)?,
         desktop: std::env::current_exe().map_err(refused)?,
-        desktops: args.desktops.min(scenario.world.nodes),
+        desktops: args.desktops,
         board_options: 0,
         app: parts.app,
         replay: replay(args),
