@@ -23,6 +23,16 @@
     reason = "numbers of nodes, links and microseconds are bounded where they are read, far below the casts' limits"
 )]
 
+/// The code in the documents is tested.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../docs/library.md")]
+    struct LibraryGuide;
+}
+
 pub mod base;
 #[cfg(unix)]
 pub mod boards;
