@@ -269,7 +269,7 @@ impl LeaderLease {
             self.grants.grant(count, me);
         }
         let parent = if leader == cx.me { me } else { parent };
-        self.answer.on_heartbeat(cx, parent, parent == cx.roster.set_of(leader), count);
+        self.answer.on_heartbeat(cx, parent, parent == cx.roster.set_of(leader));
         if leader == cx.me {
             self.answer.at = None; // nothing to answer before somebody has
             self.renew(cx, out);

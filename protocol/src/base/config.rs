@@ -49,6 +49,9 @@ pub struct Timing {
     pub lock_lease: Duration,
 }
 
+/// How many nodes in range make a crowd, in which not every node relays or answers each time.
+pub(crate) const CROWD: u32 = 12;
+
 /// Bound on the clock drift between two nodes of a group, in percent: a grantor counts a lease longer by it, a holder
 /// shorter.
 const DRIFT_PERCENT: u32 = 3;

@@ -12,7 +12,7 @@ pub(crate) struct IncarnationFilter {
 
 impl IncarnationFilter {
     /// The current incarnation; 0 where none was received.
-    pub(crate) const fn current(&self) -> u32 {
+    pub(crate) const fn current(self) -> u32 {
         self.current
     }
 

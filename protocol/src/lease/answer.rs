@@ -7,14 +7,12 @@
 use super::crowd;
 use super::grants::Grants;
 use crate::algorithm::Context;
-use crate::base::config::Timing;
+use crate::base::config::{CROWD, Timing};
 use crate::base::ids::NodeSet;
 use crate::base::time::{Duration, Instant};
 
 /// How often a member says the same.
 const TRIES_MAX: u8 = 3;
-/// How many nodes in range make a crowd.
-const CROWD: u32 = 12;
 
 /// What a member has to say, and to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,9 +45,9 @@ impl Answer {
         at: None,
     };
 
-    /// Heartbeat `count` came from `parent`, the leader itself if `direct`: answers it later, sooner where no child is
-    /// expected to. In a crowd around the leader, each member answers every other heartbeat, once: enough of them arrive.
-    pub(super) fn on_heartbeat(&mut self, cx: &Context<'_>, parent: NodeSet, direct: bool, count: u32) {
+    /// A heartbeat came from `parent`, the leader itself if `direct`: answers it later, sooner where no child is expected
+    /// to. In a crowd around the leader, each member answers once: enough of the answers arrive.
+    pub(super) fn on_heartbeat(&mut self, cx: &Context<'_>, parent: NodeSet, direct: bool) {
         if parent != self.parent {
             (self.parent, self.understood) = (parent, Grants::NONE);
         }
@@ -57,9 +55,7 @@ impl Answer {
         let wait = if self.children.is_empty() { Duration::ZERO } else { patience(cx.timing) };
         self.at = Some(cx.now.after(wait.plus(crowd(cx))));
         if direct && self.children.is_empty() && cx.near.len() >= CROWD {
-            let number = cx.roster.slot_of(cx.me).and_then(|slot| u32::try_from(slot).ok()).unwrap_or(0);
             self.tries = TRIES_MAX.saturating_sub(1);
-            self.at = self.at.filter(|_| count.wrapping_add(number) & 1 == 0);
         }
     }
 

@@ -17,8 +17,6 @@
 //! of the new message. Only a reliable message to a neighbour that finds no room stops the node: nothing reports
 //! unreachable neighbours to the stages.
 //!
-//! The retransmission timeout follows the round trips (`round_trip`), and doubles.
-//!
 //! A message is abandoned after some retries, or when its recipient is suspected (`Link::abandon`): messages to a
 //! crashed node must not fill the queue. The stages learn who is unreachable, not which message was lost.
 
@@ -32,14 +30,12 @@ use crate::wire::{FRAME_MAX, Payload, Recipients};
 use heapless::Vec;
 use pending::{MEMBER_RETRIES, Pending};
 use relay::Relays;
-use round_trip::RoundTrip;
 use serde::{Deserialize, Serialize};
 use session::Sessions;
 
 mod pending;
 mod receive;
 mod relay;
-mod round_trip;
 mod send;
 mod session;
 
@@ -161,7 +157,6 @@ pub(crate) struct Link<P, const N: usize> {
     /// The sequence number of the last own reliable message.
     seq: u32,
     sessions: Sessions<N>,
-    round_trip: RoundTrip,
     /// Members that became unreachable since last asked.
     unreachable: NodeSet,
 }
@@ -176,7 +171,6 @@ impl<P: Payload, const N: usize> Link<P, N> {
             acks: Vec::new(),
             seq: 0,
             sessions: Sessions::new(),
-            round_trip: RoundTrip::new(),
             unreachable: NodeSet::EMPTY,
         }
     }

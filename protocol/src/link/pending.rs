@@ -2,7 +2,7 @@
 
 use super::{LinkContext, RELIABLE_MAX};
 use crate::algorithm::Scope;
-use crate::base::config::Moment;
+use crate::base::config::{Moment, Timing};
 use crate::base::ids::NodeSet;
 use crate::base::lamport::LamportTime;
 use crate::base::rng::jitter;
@@ -19,8 +19,6 @@ pub(super) const NEIGHBOUR_RETRIES: u8 = 6;
 pub(super) const MEMBER_RETRIES: u8 = 10;
 /// How many bytes the name of a boot takes at most.
 const BOOT_BYTES_MAX: usize = 5;
-/// The longest timeout.
-const TIMEOUT_MAX: Duration = Duration::from_secs(2);
 /// How often the retransmission timeout doubles.
 pub(super) const DOUBLINGS_MAX: u8 = 5;
 
@@ -51,8 +49,8 @@ pub(super) struct Retransmit {
 
 impl Retransmit {
     /// How long to wait for acknowledgements before the next round.
-    fn timeout(&self, usual: Duration, random: u32) -> Duration {
-        let timeout = usual.doubled(self.retries.min(DOUBLINGS_MAX)).min(TIMEOUT_MAX.max(usual));
+    fn timeout(&self, timing: &Timing, random: u32) -> Duration {
+        let timeout = timing.retry.doubled(self.retries.min(DOUBLINGS_MAX));
         timeout.plus(jitter(timeout.mul_ratio(1, 2), random))
     }
 }
@@ -110,7 +108,6 @@ impl<P> Pending<P> {
         cx: &LinkContext<'_, N>,
         ready: NodeSet,
         open: NodeSet,
-        timeout: Duration,
         bidirectional: NodeSet,
     ) -> Destination
     where
@@ -140,8 +137,8 @@ impl<P> Pending<P> {
         };
         let Retransmit { seq, sent_at, attempts: number, .. } = *retransmit;
         if retransmit.unsent == self.to {
-            let Moment { now, random, .. } = cx.moment;
-            self.due = now.after(retransmit.timeout(timeout, random));
+            let Moment { now, random, timing } = cx.moment;
+            self.due = now.after(retransmit.timeout(timing, random));
             retransmit.retries = retransmit.retries.saturating_add(1);
         }
         retransmit.unsent = retransmit.unsent.without(sent);

@@ -90,7 +90,6 @@ impl<P: Payload, const N: usize> Link<P, N> {
             return; // of an earlier boot
         }
         let by = NodeSet::slot(slot);
-        self.round_trip.on_acknowledged(ack.seq, ack.attempt, cx.moment.now);
         self.sessions.set_outgoing(by, ack.accepted);
         for pending in &mut self.queue {
             match pending.reliable {

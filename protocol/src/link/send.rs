@@ -79,11 +79,7 @@ impl<P: Payload, const N: usize> Link<P, N> {
             (!to.is_empty()).then_some((at, to))
         })?;
         let pending = self.queue.get_mut(at)?;
-        let timeout = self.round_trip.timeout(cx.moment.timing);
-        let destination = pending.send(cx, to, self.sessions.outgoing(), timeout, bidirectional);
-        if let Destination::Reliable(header) = &destination {
-            self.round_trip.on_sent(header.attempt.seq, header.attempt.number, cx.moment.now);
-        }
+        let destination = pending.send(cx, to, self.sessions.outgoing(), bidirectional);
         let message = pending.message.clone();
         self.remove_completed();
         Some((destination, message))

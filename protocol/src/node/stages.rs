@@ -16,6 +16,9 @@ use crate::service::{self, Service};
 type NodeRunner<'n, E, M, S, const N: usize, G> =
     Runner<'n, StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N, G>;
 
+/// What a stage takes a step on, and the stages.
+type Step<'n, E, M, S, const N: usize, G> = (NodeRunner<'n, E, M, S, N, G>, StageRefs<'n, E, M, S>);
+
 impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
     pub(super) fn on_timeout(&mut self, now: Instant) {
         let shared = &mut self.shared;
@@ -223,7 +226,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
     }
 
     /// What a stage takes a step on, and the stages.
-    fn runner(&mut self, now: Instant) -> (NodeRunner<'_, E, M, S, N, G>, StageRefs<'_, E, M, S>) {
+    fn runner(&mut self, now: Instant) -> Step<'_, E, M, S, N, G> {
         let (hellos, view) = (self.uses(Scope::Neighbours), self.lease.view());
         let Self { shared, link, detector, election, lease, mutex, service, .. } = self;
         (Runner { now, hellos, view, shared, detector, link }, StageRefs { election, lease, mutex, service })

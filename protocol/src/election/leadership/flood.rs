@@ -2,6 +2,7 @@
 
 use super::{Belief, Leader, LeaderMessage, Leadership, Out};
 use crate::algorithm::Context;
+use crate::base::config::CROWD;
 use crate::base::ids::NodeSet;
 use crate::base::rng::jitter;
 use crate::base::time::{Duration, Instant};
@@ -17,8 +18,6 @@ pub(super) enum Flood {
     Listening { informed: NodeSet, left: u8, at: Instant },
 }
 
-/// How many neighbours make a crowd, in which not every node relays a message.
-const CROWD: u32 = 12;
 /// How many copies of a message are enough in a crowd.
 const COPIES_ENOUGH: u32 = 3;
 
@@ -29,7 +28,7 @@ pub(super) fn ask_at(cx: &Context<'_>) -> Option<Instant> {
 
 impl Leadership {
     /// Relays the current state, which `informed` have. In a crowd a heartbeat is relayed only if few others do, but the
-    /// announcement of an election by all.
+    /// announcement of an election by all, once.
     pub(super) fn relay<M: From<LeaderMessage>>(
         &mut self,
         cx: &Context<'_>,
@@ -37,8 +36,11 @@ impl Leadership {
         heartbeat: u32,
         out: &mut Out<M>,
     ) {
-        if cx.near.len() < CROWD || heartbeat == 0 {
+        if cx.near.len() < CROWD {
             return self.flood(cx, informed, cx.timing.reflood_count, out);
+        }
+        if heartbeat == 0 {
+            return self.flood(cx, informed, 0, out);
         }
         let window = cx.timing.contention_window(cx.near.len());
         self.flood = Flood::Waiting { informed, at: cx.now.after(jitter(window, cx.random)) };

@@ -184,9 +184,9 @@ fn capacities_are_relayed_over_several_hops() {
 #[test]
 fn a_heartbeat_that_may_be_a_recording_shows_nothing() {
     let mut group = Group::new(2, false);
-    let heartbeat = group.with(1, |detector, cx| detector.poll_heartbeat(cx)).unwrap();
+    let heartbeat = group.with(1, Detector::poll_heartbeat).unwrap();
     group.now = at(3 * HEARTBEAT);
-    group.with(0, |detector, cx| detector.on_timeout(cx));
+    group.with(0, Detector::on_timeout);
     for (proven, suspected) in [(false, &[1][..]), (true, &[])] {
         group.with(0, |detector, cx| detector.on_heartbeat(cx, NodeSet::slot(1), &heartbeat, proven));
         assert_eq!(group.suspected(0), suspected);
