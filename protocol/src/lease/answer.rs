@@ -12,7 +12,7 @@ use crate::base::ids::NodeSet;
 use crate::base::time::{Duration, Instant};
 
 /// How often a member says the same.
-const TRIES_MAX: u8 = 3;
+const TRIES_MAX: u8 = 5;
 
 /// What a member has to say, and to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,7 +94,7 @@ impl Answer {
         if cx.roster.set_of(cx.me) == self.parent {
             self.understood = *grants; // the leader says what it knows once
         } else {
-            let pause = patience(cx.timing).mul_ratio(1, 2).times(u32::from(self.tries));
+            let pause = patience(cx.timing).mul_ratio(1, 3).times(u32::from(self.tries));
             self.at = Some(cx.now.after(pause.plus(crowd(cx))));
         }
         Some(self.parent)

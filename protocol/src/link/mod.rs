@@ -107,7 +107,7 @@ impl<'a, const N: usize> LinkContext<'a, N> {
         self.peers.group().set_of(self.me)
     }
 
-    fn is_for_me(&self, recipients: &Recipients) -> bool {
+    pub(crate) fn is_for_me(&self, recipients: &Recipients) -> bool {
         match recipients {
             Recipients::Node(node) => node.id == self.me,
             Recipients::Members { set, .. } => set.meets(self.myself()),

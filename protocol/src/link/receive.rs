@@ -10,32 +10,21 @@ use heapless::Vec;
 
 impl<P: Payload, const N: usize> Link<P, N> {
     /// Queues a reliable message for its other recipients.
-    ///
-    /// # Errors
-    /// [`DropReason::NotForMe`] where this node is none of the recipients.
-    pub(crate) fn relay(
-        &mut self,
-        cx: &LinkContext<'_, N>,
-        packet: &Packet<'_>,
-        header: &ReliableHeader,
-    ) -> Result<(), DropReason> {
+    pub(crate) fn relay(&mut self, cx: &LinkContext<'_, N>, packet: &Packet<'_>, header: &ReliableHeader) {
         let origin = packet.origin();
-        if origin.id == cx.me {
-            return Err(DropReason::NotForMe);
+        if origin.id == cx.me || !cx.is_for_others(&header.recipients) {
+            return;
         }
-        if cx.is_for_others(&header.recipients) {
-            let Attempt { seq, number, hop_limit, .. } = header.attempt;
-            let digest = digest(origin, seq, number, cx.me);
-            self.relays.overhear(digest, hop_limit);
-            let hop_limit = hop_limit.saturating_sub(1);
-            let attempt = Attempt { hop_limit, ..header.attempt };
-            let recipients = header.recipients.clone();
-            let destination = Destination::Reliable(ReliableHeader { origin: Some(origin), attempt, recipients });
-            if let (1.., Ok(body)) = (hop_limit, Vec::from_slice(packet.body)) {
-                self.relays.submit(cx, Relay { digest, hop_limit, kind: packet.kind, destination, body });
-            }
+        let Attempt { seq, number, hop_limit, .. } = header.attempt;
+        let digest = digest(origin, seq, number, cx.me);
+        self.relays.overhear(digest, hop_limit);
+        let hop_limit = hop_limit.saturating_sub(1);
+        let attempt = Attempt { hop_limit, ..header.attempt };
+        let recipients = header.recipients.clone();
+        let destination = Destination::Reliable(ReliableHeader { origin: Some(origin), attempt, recipients });
+        if let (1.., Ok(body)) = (hop_limit, Vec::from_slice(packet.body)) {
+            self.relays.submit(cx, Relay { digest, hop_limit, kind: packet.kind, destination, body });
         }
-        if cx.is_for_me(&header.recipients) { Ok(()) } else { Err(DropReason::NotForMe) }
     }
 
     /// Accepts a reliable message for this node from the peer in `slot`; returns whether it is new, and not a duplicate to
@@ -79,12 +68,8 @@ impl<P: Payload, const N: usize> Link<P, N> {
         let _ = self.acks.push(Ack { origin, incarnation, seq, attempt, by, boot, accepted, hop_limit });
     }
 
-    /// Takes in an acknowledgement, or relays that of another node's message.
+    /// Takes in the acknowledgement of an own message.
     pub(crate) fn on_ack(&mut self, cx: &LinkContext<'_, N>, ack: Ack) {
-        if ack.origin != cx.me {
-            self.relay_ack(cx, ack);
-            return;
-        }
         let Some(slot) = cx.roster().slot_of(ack.by) else { return };
         if ack.incarnation != cx.incarnation || ack.boot != cx.peers.boot_of(slot) {
             return; // of an earlier boot
@@ -101,7 +86,8 @@ impl<P: Payload, const N: usize> Link<P, N> {
         self.remove_completed();
     }
 
-    fn relay_ack(&mut self, cx: &LinkContext<'_, N>, ack: Ack) {
+    /// Relays the acknowledgement of another node's message.
+    pub(crate) fn relay_ack(&mut self, cx: &LinkContext<'_, N>, ack: Ack) {
         let Ack { origin, incarnation, seq, attempt, by, hop_limit, .. } = ack;
         let origin = Origin { id: origin, incarnation };
         self.relays.acknowledged(origin, seq, cx.peers.group().set_of(by));

@@ -186,14 +186,23 @@ impl Board {
             let Ack { by: id, boot: incarnation, .. } = frame.ack();
             self.peers.on_reliable(Origin { id, incarnation })?;
             self.end_sessions();
-            self.with(now, |link, cx| link.on_ack(cx, frame.ack()));
+            self.with(now, |link, cx| match frame.ack() {
+                ack if ack.origin == cx.me => link.on_ack(cx, ack),
+                ack => link.relay_ack(cx, ack),
+            });
             return Ok(None);
         }
         self.received += 1;
         let received = Packet { seq: self.received, ..packet.clone() };
         self.peers.on_frame(Moment { now, random: 0, timing: &Timing::RADIO }, &received, u8::MAX)?;
         let (header, origin) = (frame.header(), packet.origin());
-        self.with(now, |link, cx| link.relay(cx, &packet, &header))?;
+        let mine = self.with(now, |link, cx| {
+            link.relay(cx, &packet, &header);
+            origin.id != cx.me && cx.is_for_me(&header.recipients)
+        });
+        if !mine {
+            return Err(DropReason::NotForMe);
+        }
         let slot = self.peers.on_reliable(origin)?;
         self.end_sessions();
         let accepted = self.with(now, |link, cx| link.accept(cx, slot, &header));

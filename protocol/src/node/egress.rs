@@ -43,7 +43,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         let bidirectional = self.shared.peers.bidirectional();
         let hellos = self.uses(Scope::Neighbours);
         let cx = self.shared.link_context(now, hellos);
-        if let Some((kind, destination, bytes)) = self.link.poll_relay(&cx) {
+        if G::GROUPED
+            && let Some((kind, destination, bytes)) = self.link.poll_relay(&cx)
+        {
             for (to, &byte) in body.get_mut(..bytes.len())?.iter_mut().zip(&bytes) {
                 *to = byte;
             }

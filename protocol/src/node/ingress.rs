@@ -59,12 +59,18 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
 
     fn on_ack(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), DropReason> {
         let ack: Ack = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
-        if (Origin { id: ack.origin, incarnation: ack.incarnation }) == self.shared.origin() {
+        let hellos = self.uses(Scope::Neighbours);
+        if ack.origin != self.shared.config.me {
+            if G::GROUPED {
+                self.link.relay_ack(&self.shared.link_context(now, hellos), ack);
+            }
+            return Ok(());
+        }
+        if ack.incarnation == self.shared.records.incarnation {
             self.shared.peers.on_reliable(Origin { id: ack.by, incarnation: ack.boot })?;
             self.report_links(now); // it may be the first word of a new boot
+            self.link.on_ack(&self.shared.link_context(now, hellos), ack);
         }
-        let hellos = self.uses(Scope::Neighbours);
-        self.link.on_ack(&self.shared.link_context(now, hellos), ack);
         Ok(())
     }
 
@@ -136,7 +142,14 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
     /// Lets the link take in a reliable message: it relays, suppresses duplicates, pushes back and acknowledges.
     fn accept(&mut self, now: Instant, packet: &Packet<'_>, header: &ReliableHeader) -> Result<(), DropReason> {
         let (origin, hellos) = (packet.origin(), self.uses(Scope::Neighbours));
-        self.link.relay(&self.shared.link_context(now, hellos), packet, header)?;
+        let mine = origin.id == self.shared.config.me;
+        let cx = self.shared.link_context(now, hellos);
+        if G::GROUPED {
+            self.link.relay(&cx, packet, header); // only messages to members take several hops
+        }
+        if mine || !cx.is_for_me(&header.recipients) {
+            return Err(DropReason::NotForMe);
+        }
         let slot = self.shared.peers.on_reliable(origin)?;
         self.report_links(now); // it may be the first message of a new boot
         let cx = self.shared.link_context(now, hellos);
