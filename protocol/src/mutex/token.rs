@@ -18,9 +18,7 @@
 //! election to settle, has two leaders and two tokens, ordered only by the terms in their fences. Within one term
 //! fences grow in any mode: a leader issues no token under another's term.
 //!
-//! A token that is delivered once. The link delivers it once per boot of its sender: a member that reboots before it is
-//! suspected, and whose acknowledgement was lost, gets it again, and where tokens take their lease along
-//! ([`super::raymond`], [`super::suzuki_kasami`]) two members may then hold a lock.
+//! A token that is delivered once: to one boot of its reader, and to none that follows. The link's sessions see to it.
 //!
 //! # Messages
 //! [`TokenMessage::Request`] to the leader, [`TokenMessage::Lease`] or [`TokenMessage::Refuse`] back;

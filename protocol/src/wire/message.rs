@@ -10,7 +10,7 @@ pub enum Delivery {
     Unreliable,
     /// As [`Delivery::Unreliable`], but after a random delay, because many nodes are about to send.
     Jittered,
-    /// By the link: acknowledged, in order, exactly once per incarnation, over several hops where the group has them.
+    /// By the link: acknowledged, in order, exactly once per pair of boots, over several hops where the group has them.
     Reliable,
     /// As [`Delivery::Reliable`], but superseded by the next message of the same name and topic to the same node, and
     /// dropped where the link has no room.

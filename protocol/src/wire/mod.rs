@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The version is the upper half of the first byte; the lower half is the number of the key. What stands before the kind
-//! is in clear for any cipher: it makes the nonce. `docs/WIRE.md` describes every field.
+//! is in clear for any cipher: it makes the nonce. `docs/wire.md` describes every field.
 //!
 //! [`open`] turns bytes into a [`Packet`] and is total: every input gives a packet or a [`DropReason`]. The tag is
 //! SipHash-2-4 over all bytes before it, keyed with the group's [`Key`]: it refuses frames of other groups, corrupted
