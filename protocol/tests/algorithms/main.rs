@@ -18,6 +18,7 @@ mod maekawa;
 mod own_application;
 mod permission_locks;
 mod raymond;
+mod replays;
 mod ricart_agrawala;
 mod ring;
 mod service_messages;

@@ -1,0 +1,92 @@
+//! Recordings: every frame that a group ever sent, played back after a reboot.
+
+use crate::support::prelude::*;
+use protocol::base::quorum::Mode;
+use protocol::election::Bully;
+use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, SuzukiKasami, TokenRing, Voting};
+use protocol::node::Input;
+
+/// How long after its reboot the member asks, in milliseconds.
+const DELAYS: [u32; 6] = [0, 5, 50, 300, 1_000, 6_000];
+
+/// Plays a recording to one member, as if everybody who sent then sent again.
+fn play<M: TestMutex>(locks: &mut LockNet<M>, tape: &[(usize, std::rc::Rc<[u8]>)], to: usize) {
+    for (sender, bytes) in tape {
+        if *sender != to {
+            locks.net.put(to, Input::Frame { bytes, quality: u8::MAX });
+        }
+    }
+    locks.run_ms(20);
+}
+
+/// Three members have each held the lock; then one reboots within a millisecond and asks while another holds it.
+fn a_recording_lets_nobody_in<M: TestMutex>(group: impl Fn() -> LockNet<M>) {
+    for delay in DELAYS {
+        let mut locks = group();
+        for index in 0..3 {
+            locks.enter(index).release(index).run_ms(50);
+        }
+        let tape = locks.net.sent.clone();
+        locks.crash(0).run_ms(1).boot(0);
+        locks.enter(1);
+        locks.run_ms(delay.min(1_000)).acquire(0);
+        play(&mut locks, &tape, 0);
+        play(&mut locks, &tape, 1);
+        assert_eq!(locks.holder(), Some(1), "after {delay} ms");
+        locks.release(1).await_holder(0);
+        locks.release(0);
+        locks.run_ms(delay);
+        play(&mut locks, &tape, 0);
+        assert_eq!(locks.holder(), None, "nobody has asked");
+        locks.enter(2);
+    }
+}
+
+macro_rules! of_every_lock {
+    ($($name:ident: $lock:ty),+ $(,)?) => {
+        $(#[test]
+        fn $name() {
+            a_recording_lets_nobody_in(|| LockNet::new(3, <$lock>::KIND, <$lock>::default()));
+        })+
+    };
+}
+
+of_every_lock! {
+    central_lets_nobody_in_by_a_recording: Central,
+    token_ring_lets_nobody_in_by_a_recording: TokenRing,
+    raymond_lets_nobody_in_by_a_recording: Raymond,
+    suzuki_kasami_lets_nobody_in_by_a_recording: SuzukiKasami,
+    lamport_lets_nobody_in_by_a_recording: Lamport,
+    ricart_agrawala_lets_nobody_in_by_a_recording: RicartAgrawala,
+    maekawa_lets_nobody_in_by_a_recording: Maekawa,
+    voting_lets_nobody_in_by_a_recording: Voting,
+}
+
+/// Plays everything that a dead member ever sent to the others, in its order, as slowly as it was sent.
+fn haunt(net: &mut Net<Bully, NoMutex>, dead: usize) {
+    let tape: Vec<_> = net.sent.iter().filter(|(sender, _)| *sender == dead).cloned().collect();
+    for (_, bytes) in &tape {
+        for index in net.up() {
+            net.put(index, Input::Frame { bytes, quality: u8::MAX });
+        }
+        net.run(Duration::from_millis(500));
+    }
+}
+
+#[test]
+fn a_dead_member_is_not_kept_alive_by_a_recording() {
+    let make = |index| (Config { mode: Mode::Quorum, ..config(index) }, Bully::default(), NoMutex);
+    let mut net = Net::new(3, complete, make).in_group();
+    net.run_secs(20).crash(0).run_secs(1);
+    haunt(&mut net, 0);
+    assert_eq!((net.leader(), net.node(2).view().len()), (Some(NodeId(3)), 2), "its frames were heard before");
+    net.crash(2).boot(2).run_secs(90); // the leader has forgotten what it heard
+    haunt(&mut net, 0);
+    assert_eq!(
+        (net.leader(), net.node(2).view().len()),
+        (Some(NodeId(3)), 2),
+        "it has not named the leader's new boot"
+    );
+    net.boot(0).run_secs(10);
+    assert_eq!(net.node(2).view().len(), 3, "it lives");
+}
