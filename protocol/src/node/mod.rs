@@ -201,7 +201,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         }
         let deadlines = [
             self.election.deadline(),
-            self.lease.deadline().filter(|_| G::GROUPED),
+            if G::GROUPED { self.lease.deadline() } else { None },
             self.mutex.deadline(),
             self.service.deadline(),
             self.shared.quarantine,
