@@ -43,7 +43,8 @@ fn the_picture_shows_the_cut_and_the_messages_that_cross_it() {
     let picture = text.split("before the cut").next().unwrap();
     assert_eq!(picture.matches('◆').count(), 4);
     let crossing = text.matches(" in flight from node ").count();
-    assert_eq!(picture.matches(">║").count().min(crossing), crossing, "each enters a line after the cut:\n{text}");
+    let entering = picture.matches(">║").count() + picture.matches("║<").count();
+    assert!(entering >= crossing, "each enters a line after the cut:\n{text}");
     let ascii = succeeds(&["snapshot", "--ascii"]);
     assert!(ascii.is_ascii() && ascii != text);
 }
