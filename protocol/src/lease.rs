@@ -325,7 +325,9 @@ impl LeaderLease {
             .iter()
             .enumerate()
             .find_map(|(age, &asked)| asked.filter(|_| is_majority(self.grants.granted(age), cx.roster.all())));
-        let Some(elapsed) = granted.map(|asked| asked.elapsed(cx.now)) else { return };
+        // Both instants are rounded down to a millisecond: the time between them may be almost one longer.
+        let elapsed = granted.map(|asked| asked.elapsed(cx.now).plus(Duration::from_millis(1)));
+        let Some(elapsed) = elapsed else { return };
         let until = cx.now.after(lease_at_holder(cx.timing.lease()).minus(elapsed));
         let held = match self.role {
             Role::Holding { term: held, until, .. } if held == term => Some(until),

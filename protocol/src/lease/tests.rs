@@ -6,14 +6,23 @@ use crate::base::ids::Roster;
 use crate::base::lamport::LamportTime;
 use crate::base::time::Duration;
 
+/// A minute after the host's zero, and so many microseconds more.
+fn at(micros: u32) -> Instant {
+    Instant::ZERO.after(Duration::from_secs(60)).after(Duration::from_micros(micros))
+}
+
 /// Returns the notice of member 1 of three on `input`.
 fn notice(lease: &mut LeaderLease, input: Input<Message, Heartbeat>) -> Option<Notice> {
+    notice_at(lease, at(0), input)
+}
+
+fn notice_at(lease: &mut LeaderLease, now: Instant, input: Input<Message, Heartbeat>) -> Option<Notice> {
     let mut roster = Roster::<3>::new();
     let [_, one, two] = [0, 1, 2].map(|id| roster.insert(NodeId(id)).unwrap());
     let others = NodeSet::first(3).without(NodeSet::slot(one));
     assert_eq!(two, 2);
     let cx = Context {
-        now: Instant::ZERO.after(Duration::from_secs(60)),
+        now,
         uptime: Duration::from_secs(60),
         me: NodeId(1),
         candidate: None,
@@ -60,5 +69,23 @@ fn a_release_ends_no_promise_for_a_later_heartbeat() {
         let message = Message::Release { term, count, leader: NodeId(2) };
         notice(&mut lease, Input::Message { from: NodeId(2), sent_at: LamportTime(0), message });
         assert_eq!(lease.promise.is_some(), promised, "heartbeat {count}");
+    }
+}
+
+#[test]
+fn a_lease_counts_from_when_it_was_asked_for_to_the_microsecond() {
+    let term = Term { number: 1, by: NodeId(1) };
+    for (asked, granted) in [(1_000, 5_900), (1_999, 5_000), (1_500, 5_500)] {
+        let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
+        notice_at(&mut lease, at(asked), Input::Fact(Fact::Leader { leader: NodeId(1), term }));
+        let heartbeat = Heartbeat { leader: NodeId(1), term, count: 1, parent: NodeSet::EMPTY };
+        notice_at(&mut lease, at(asked), Input::Command(heartbeat));
+        let granted_by = [NodeSet::slot(2), NodeSet::EMPTY, NodeSet::EMPTY];
+        let message = Message::Grant { term, to: NodeId(1), view_number: 0, count: 1, granted: granted_by };
+        let grant = Input::Message { from: NodeId(2), sent_at: LamportTime(0), message };
+        assert_eq!(notice_at(&mut lease, at(granted), grant), Some(Notice::Gained { term }));
+        let end = at(asked).after(lease_at_holder(Timing::RADIO.lease()));
+        assert_eq!(lease.acting_term(end), None, "asked at {asked}, granted at {granted}");
+        assert_eq!(lease.acting_term(end.before(Duration::from_millis(2))), Some(term));
     }
 }
