@@ -14,6 +14,8 @@ use std::{env, fs, io};
 
 /// The one list of algorithms. Its lines are `TYPE in MODULE = KIND: "WORD", "SENTENCE";`.
 const REGISTRY: &str = "../../protocol/src/registry.rs";
+/// The map that every image links with.
+const MEMORY: &str = "../../memory.x";
 /// A real board has no workload of its own for the first three after `none`.
 const APPS: [&str; 5] = ["none", "counter", "tokens", "diffusing", "clock"];
 
@@ -33,15 +35,17 @@ pub(crate) fn emit(boards: &[&str], scripts: &[&str]) -> io::Result<()> {
     emit_algorithms(&out)?;
     let map = Path::new("../boards").join(format!("{board}.x"));
     fs::copy(&map, out.join("board.x"))?;
+    // For an image outside the workspace, whose root has none.
+    fs::copy(MEMORY, out.join("memory.x"))?;
     println!("cargo::rustc-link-search={}", out.display());
     // Sections keep the addresses of the map; the default aligns them to the pages of a desktop.
-    println!("cargo::rustc-link-arg-bins=--nmagic");
+    println!("cargo::rustc-link-arg=--nmagic");
     // Identical functions are linked once.
-    println!("cargo::rustc-link-arg-bins=--icf=all");
+    println!("cargo::rustc-link-arg=--icf=all");
     for script in scripts {
-        println!("cargo::rustc-link-arg-bins=-T{script}");
+        println!("cargo::rustc-link-arg=-T{script}");
     }
-    for file in [map.to_string_lossy().as_ref(), REGISTRY, "../boards/choose.rs", "../../memory.x", "build.rs"] {
+    for file in [map.to_string_lossy().as_ref(), REGISTRY, "../boards/choose.rs", MEMORY, "build.rs"] {
         println!("cargo::rerun-if-changed={file}");
     }
     Ok(())

@@ -2,29 +2,24 @@
 
 use crate::chosen::app::Service;
 use crate::chosen::{self, PEERS_MAX};
-use crate::fault::{self, Fault};
-use crate::lan9118;
-use crate::retained::Retained;
-use crate::watchdog::Watchdog;
 use crate::workload::{self, Command, Selected, Workload};
 use core::future::Future;
 use embassy_time::Instant;
-use firmware::net::udp::Udp;
 use firmware::report::Report;
 use firmware::runner::{self, Board, DriverCounters};
-use firmware::storage::config_page::{ConfigPage, options};
-use firmware::storage::retained_store::RetainedStore;
+use firmware::storage::config_page::options;
+use firmware_qemu::{Hardware, Parts};
 use protocol::mutex::Notice;
 
 struct Mps2 {
-    watchdog: Watchdog,
+    hardware: Hardware,
     options: u32,
     workload: Selected,
 }
 
 impl Board<Service> for Mps2 {
     fn feed_watchdog(&mut self) {
-        self.watchdog.feed();
+        self.hardware.feed_watchdog();
     }
 
     fn on_healthy(&mut self) {
@@ -35,11 +30,11 @@ impl Board<Service> for Mps2 {
             }
         }
         assert!(self.options & options::PANIC == 0, "an option of the config page");
-        fault::clear_streak();
+        self.hardware.on_healthy();
     }
 
     fn driver_counters(&self) -> DriverCounters {
-        lan9118::counters()
+        self.hardware.driver_counters()
     }
 
     fn on_report(&mut self, report: &Report<'_>) {
@@ -64,11 +59,11 @@ impl Board<Service> for Mps2 {
 }
 
 /// Runs the node. When it stops, the board resets.
-pub(crate) async fn run(page: ConfigPage, mut transport: Udp<'static>, watchdog: Watchdog) -> ! {
-    let mut board = Mps2 { watchdog, options: page.options, workload: Selected::new(&page) };
-    let mut store = RetainedStore::open(Retained::RECORDS);
+pub(crate) async fn run(parts: Parts) -> ! {
+    let Parts { page, mut transport, mut store, hardware } = parts;
+    let mut board = Mps2 { hardware, options: page.options, workload: Selected::new(&page) };
     // The emulated chip has no random number generator; the time of this call differs by some microseconds.
     let start = chosen::start(page, Instant::now().as_ticks());
     runner::run::<_, _, PEERS_MAX, _, _>(&start, &mut transport, &mut store, &mut board).await;
-    fault::reset(&Fault::Halt)
+    firmware_qemu::reset_after_stop()
 }

@@ -20,7 +20,7 @@ unsafe extern "C" {
 }
 
 /// A part of the retained page. Values are only made here, so parts do not overlap.
-pub(crate) struct Retained {
+pub struct Retained {
     start: usize,
     words: usize,
 }
