@@ -26,7 +26,7 @@ type Service = AppService<Counter>;
 
 /// How far this board counts, and how often.
 const COUNT: u32 = 5;
-const INTERVAL: Duration = Duration::from_secs(2);
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The board as its node sees it.
 struct CountingBoard {

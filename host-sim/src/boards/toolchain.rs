@@ -141,6 +141,14 @@ pub(crate) fn prepare_compiler(target: &'static str) -> Result<Toolchain, String
     prepare_for(|failed| Facts { emulator: true, ..observe(target, failed) })
 }
 
+/// Finds or installs the emulator, for an image that is built already.
+///
+/// # Errors
+/// A sentence with the command that the user has to run.
+pub fn prepare_emulator() -> Result<(), String> {
+    prepare_for(|failed| Facts { core: true, ..observe(EMULATED.target, failed) }).map(drop)
+}
+
 fn prepare_for(observe: impl Fn(&[Step]) -> Facts) -> Result<Toolchain, String> {
     let mut failed = Vec::new();
     loop {

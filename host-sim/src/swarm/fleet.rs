@@ -168,6 +168,12 @@ impl Fleet {
         inner.factory.context.hub.send(inner.nodes[id as usize].device.address(), datagram);
     }
 
+    /// Returns the lines of a node's log from this one on.
+    #[must_use]
+    pub fn lines(&self, id: u32, from: usize) -> Vec<Entry> {
+        self.with_log(id, |log| log.entries.get(from..).unwrap_or_default().to_vec())
+    }
+
     pub(super) fn with_log<R>(&self, id: u32, run: impl FnOnce(&mut BoardLog) -> R) -> R {
         run(&mut self.0.borrow_mut().nodes[id as usize].log)
     }

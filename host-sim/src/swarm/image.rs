@@ -20,10 +20,18 @@ impl Image {
     /// # Errors
     /// One sentence with the reason.
     pub fn build(parts: &Parts, toolchain: Toolchain) -> Result<Self, String> {
-        let path = boards::build(&EMULATED, parts, toolchain)?;
+        Self::open(boards::build(&EMULATED, parts, toolchain)?)
+    }
+
+    /// Opens an image that was built elsewhere, such as one with an application of one's own.
+    ///
+    /// # Errors
+    /// One sentence with the reason.
+    pub fn open(path: PathBuf) -> Result<Self, String> {
         let elf = fs::read(&path).map_err(in_file(&path))?;
-        let table = Table::parse(&elf).map_err(in_file(&path))?;
-        let table = table.ok_or("the image has no log").map_err(in_file(&path))?;
+        let table =
+            Table::parse(&elf).map_err(|_| "this is no ELF image with a log of defmt").map_err(in_file(&path))?;
+        let table = table.ok_or("the image has no log of defmt").map_err(in_file(&path))?;
         Ok(Self { table: Arc::new(table), path })
     }
 

@@ -41,7 +41,7 @@ pub use image::Image;
 pub use report::{NodeReport, Report};
 pub use run::{Options, run};
 pub(crate) use scenario::{NODES_MAX, check, default_scenario};
-pub use scenario::{app_scenario, lock_scenario};
+pub use scenario::{app_scenario, lock_scenario, own_scenario};
 pub(crate) use wall_clock::WallClock;
 
 use std::fmt;

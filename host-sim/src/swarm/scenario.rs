@@ -74,6 +74,15 @@ pub fn app_scenario(app: App, nodes: u32) -> Scenario {
     group_scenario(&name, &about, nodes, duration, &format!(", delay = [\"1ms\", \"{delay}ms\"]"), &fault)
 }
 
+/// Returns the scenario of boards with an image of one's own: they elect a leader and run, without a fault.
+///
+/// # Panics
+/// Never: the text below is a scenario.
+#[must_use]
+pub fn own_scenario(nodes: u32) -> Scenario {
+    group_scenario("swarm-own", "Boards run an image of one's own.", nodes, 15, "", "")
+}
+
 /// Returns a scenario of a group on a LAN, with more keys of its medium and a fault, which may both be empty.
 fn group_scenario(name: &str, about: &str, nodes: u32, seconds: u32, medium: &str, fault: &str) -> Scenario {
     let text = format!(

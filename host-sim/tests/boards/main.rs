@@ -5,5 +5,6 @@
 mod apps;
 #[path = "../common/emulator.rs"]
 mod emulator;
+mod own;
 mod support;
 mod swarm;

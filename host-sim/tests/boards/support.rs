@@ -5,7 +5,7 @@ use firmware::report::{RecordsAtBoot, Report as Line};
 use host_sim::Scenario;
 use host_sim::boards::{App, Parts};
 use host_sim::metrics::run::run_of;
-use host_sim::swarm::{self, Entry, Fleet, NodeReport, Options, Report};
+use host_sim::swarm::{self, Entry, Fleet, Image, NodeReport, Options, Report};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -32,6 +32,8 @@ fn scenario(name: &str, nodes: u32, rest: &str) -> Scenario {
 pub(crate) struct Swarm<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) parts: Parts,
+    /// An image that was built elsewhere.
+    pub(crate) image: Option<Image>,
     pub(crate) share: u32,
     /// How many nodes, the last ones, are desktop nodes.
     pub(crate) desktops: u32,
@@ -42,7 +44,7 @@ pub(crate) struct Swarm<'a> {
 impl<'a> Swarm<'a> {
     pub(crate) fn new(scenario: &'a Scenario) -> Self {
         let parts = Parts { election: scenario.election.clone(), ..Parts::default() };
-        Self { scenario, parts, share: SWARM, desktops: 0, board_options: 0 }
+        Self { scenario, parts, image: None, share: SWARM, desktops: 0, board_options: 0 }
     }
 
     /// Gives the boards a lock to contend for.
@@ -71,7 +73,11 @@ impl<'a> Swarm<'a> {
     /// The same, with a callback that is called again and again.
     pub(crate) fn run_while(self, meanwhile: &mut dyn FnMut(u64, &Fleet)) -> Option<Report> {
         let options = Options {
-            image: if self.parts.are_default() { image()? } else { image_with(&self.parts)? },
+            image: match self.image {
+                Some(image) => image,
+                None if self.parts.are_default() => image()?,
+                None => image_with(&self.parts)?,
+            },
             desktop: PathBuf::from(env!("CARGO_BIN_EXE_conclave")),
             desktops: self.desktops,
             board_options: self.board_options,

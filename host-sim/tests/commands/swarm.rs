@@ -113,6 +113,15 @@ fn an_unknown_application_or_one_that_conflicts_with_other_flags_is_refused() {
 }
 
 #[test]
+fn an_image_that_is_none_is_refused() {
+    assert!(refused(&["swarm", "--image", "/nowhere/at/all"]).starts_with("/nowhere/at/all: "));
+    let text = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    assert_eq!(refused(&["swarm", "--image", text]), format!("{text}: this is no ELF image with a log of defmt\n"));
+    let both = refused(&["swarm", "--image", text, "--app", "tokens"]);
+    assert!(both.contains("'--image <FILE>' cannot be used with '--app <NAME>'"), "{both}");
+}
+
+#[test]
 fn a_scenario_that_boards_cannot_run_is_refused_before_the_build() {
     let folder = tempfile::tempdir().unwrap();
     let (code, _, text) = finished(&mut swarm(&folder, &SHORT.replace("nodes = 3", "nodes = 33")));

@@ -3,8 +3,8 @@
 use crate::boards::{App, Parts, toolchain};
 use crate::check;
 use crate::metrics::campaign::Violation;
-use crate::swarm::{self, Count, Image, NODES_MAX, Options, Report, SwarmError};
-use crate::trace::narrator::Narrator;
+use crate::swarm::{self, Count, Entry, Fleet, Image, NODES_MAX, Options, Report, SwarmError};
+use crate::trace::narrator::{Narrator, time};
 use crate::{Scenario, TraceEvent};
 use clap::Args;
 use protocol::base::quorum::Mode;
@@ -38,6 +38,12 @@ pub(crate) struct SwarmArgs {
     /// together at every second of a shared clock. For example: conclave swarm --nodes 4 --app tokens
     #[arg(long, value_name = "NAME", conflicts_with = "mutex", value_parser = App::by_name)]
     app: Option<App>,
+    /// Boot this image instead of building one: firmware of your own for the board mps2-an385.
+    ///
+    /// Lines of its log that are no reports of its node are printed. Its election is bully, unless --election names
+    /// another. The folder template/board has such firmware.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mutex", "app", "desktops"])]
+    image: Option<PathBuf>,
     /// The seed of capacities, positions and losses.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -66,6 +72,7 @@ fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
     let mut scenario = match (&args.scenario, args.app) {
         (Some(file), _) => Scenario::load(file, check::OF_LOCKS).map_err(refused)?,
         (None, Some(app)) => swarm::app_scenario(app, args.nodes),
+        (None, None) if args.image.is_some() => swarm::own_scenario(args.nodes),
         (None, None) if args.mutex.is_some() => swarm::lock_scenario(args.nodes),
         (None, None) => swarm::default_scenario(args.nodes),
     };
@@ -84,7 +91,11 @@ fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
     // The interrupt also ended the compiler.
     let failed = |text| if interrupted.load(Ordering::Relaxed) { SwarmError::Interrupted } else { refused(text) };
     let options = Options {
-        image: build(&parts).map_err(failed)?,
+        image: match &args.image {
+            Some(file) => Image::open(file.clone()).and_then(|image| toolchain::prepare_emulator().map(|()| image)),
+            None => build(&parts),
+        }
+        .map_err(failed)?,
         desktop: std::env::current_exe().map_err(refused)?,
         desktops: args.desktops,
         board_options: 0,
@@ -98,7 +109,29 @@ fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
             let _ = writeln!(std::io::stdout(), "{line}"); // a reader may close the pipe
         }
     };
-    swarm::run(&scenario, args.seed, &options, &mut narrate, &mut |_, _| {}, &interrupted)
+    let mut own_lines = OwnLines(vec![0; scenario.world.nodes as usize]);
+    let mut meanwhile = |_, fleet: &Fleet| {
+        if args.image.is_some() && !args.json {
+            own_lines.print(fleet);
+        }
+    };
+    swarm::run(&scenario, args.seed, &options, &mut narrate, &mut meanwhile, &interrupted)
+}
+
+/// How many lines of each board's log were read.
+struct OwnLines(Vec<usize>);
+
+impl OwnLines {
+    /// Prints the new lines that the image itself has written.
+    fn print(&mut self, fleet: &Fleet) {
+        for (node, read) in (0..).zip(&mut self.0) {
+            let lines = fleet.lines(node, *read);
+            *read += lines.len();
+            for Entry { at, text, .. } in lines.iter().filter(|line| line.report().is_none()) {
+                super::print_line(format_args!("{} node {node} logs: {text}", time(*at)));
+            }
+        }
+    }
 }
 
 /// Bad input, or a missing tool.
@@ -130,13 +163,14 @@ fn build(parts: &Parts) -> Result<Image, String> {
 }
 
 fn replay(args: &SwarmArgs) -> String {
-    let SwarmArgs { nodes, scenario, election, mutex, app, seed, .. } = args;
+    let SwarmArgs { nodes, scenario, election, mutex, app, image, seed, .. } = args;
     let scenario =
         scenario.as_ref().map_or_else(|| format!("--nodes {nodes}"), |file| format!("--scenario {}", file.display()));
     let part = |flag, name: Option<&str>| name.map_or_else(String::new, |name| format!(" --{flag} {name}"));
     let [election, mutex] = [part("election", election.as_deref()), part("mutex", mutex.as_deref())];
     let app = part("app", app.map(App::name));
-    format!("conclave swarm {scenario}{election}{mutex}{app} --seed {seed}")
+    let image = image.as_ref().map_or_else(String::new, |file| format!(" --image {}", file.display()));
+    format!("conclave swarm {scenario}{election}{mutex}{app}{image} --seed {seed}")
 }
 
 fn show(report: &Report) -> std::io::Result<()> {
