@@ -5,6 +5,7 @@
 
 mod flood;
 mod frame;
+mod keys;
 mod log;
 mod panel;
 mod plain;
@@ -12,6 +13,7 @@ mod playback;
 mod screen;
 
 use clap::Args;
+use keys::Key;
 use playback::Playback;
 use screen::Screen;
 use std::io::IsTerminal;
@@ -50,16 +52,37 @@ pub(super) fn run(args: &DemoArgs) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let played = playback.scenes.iter().zip(playback.pauses(args.speed)).try_for_each(|(scene, pause)| {
-        let (width, height) = Screen::size();
-        screen.show(&frame::draw(&playback, scene, (width, height), super::charset()), colours)?;
-        screen.wait(pause)
-    });
+    let played = play(&playback, args.speed, colours, &mut screen);
     drop(screen);
     match played {
-        Ok(()) => print(&plain::summary(&playback, colours)),
+        // The last map stays when the playback's screen is gone.
+        Ok(()) => print(&(last_map(&playback, colours) + &plain::summary(&playback, colours))),
         Err(_) => ExitCode::from(super::EXIT_INTERRUPTED), // by a signal, or because the terminal is gone
     }
+}
+
+/// Shows one scene after the other. A key may end a phase, or all of them.
+fn play(playback: &Playback, speed: f64, colours: bool, screen: &mut Screen) -> std::io::Result<()> {
+    let mut skipped = None;
+    for (scene, pause) in playback.scenes.iter().zip(playback.pauses(speed)) {
+        if skipped == Some(scene.phase) {
+            continue;
+        }
+        screen.show(&frame::draw(playback, scene, Screen::size(), super::charset()), colours)?;
+        match screen.wait(pause)? {
+            Some(Key::Quit) => break,
+            Some(Key::Next) => skipped = Some(scene.phase),
+            Some(Key::Pause) | None => {} // the pause is over
+        }
+    }
+    Ok(())
+}
+
+fn last_map(playback: &Playback, colours: bool) -> String {
+    let Some(scene) = playback.scenes.last() else { return String::new() };
+    let (width, height) = Screen::size();
+    let map = scene.map.draw(width.min(100), height.saturating_sub(4).clamp(8, 17), super::charset());
+    map.rows(colours).map(|row| row + "\n").collect()
 }
 
 fn print(text: &str) -> ExitCode {

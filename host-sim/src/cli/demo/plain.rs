@@ -18,7 +18,7 @@ const BAR: usize = 40;
 /// Further commands, and what they show.
 const NEXT: [(&str, &str); 3] = [
     ("conclave demo --seed 1", "other capacities, other losses"),
-    ("conclave run host-sim/scenarios/grid64-cold-start.toml --seeds 0..100", "64 nodes, a hundred times"),
+    ("conclave run grid64-cold-start --seeds 0..100", "64 nodes, a hundred times"),
     ("conclave swarm", "the same code on emulated boards"),
 ];
 

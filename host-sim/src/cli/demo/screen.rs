@@ -1,5 +1,6 @@
 //! The terminal during the playback: the alternate screen without a cursor, restored in every case.
 
+use super::keys::{Key, Keys};
 use crate::draw::map::Canvas;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -18,6 +19,7 @@ const SLICE: Duration = Duration::from_millis(20);
 pub(super) struct Screen {
     interrupted: Arc<AtomicBool>,
     stopped: Arc<AtomicBool>,
+    keys: Keys,
     size: (usize, usize),
 }
 
@@ -27,7 +29,7 @@ impl Screen {
         #[cfg(unix)]
         signal_hook::flag::register(signal_hook::consts::SIGTSTP, Arc::clone(&stopped))?;
         write(ENTER)?;
-        Ok(Self { interrupted, stopped, size: Self::size() })
+        Ok(Self { interrupted, stopped, keys: Keys::open(), size: Self::size() })
     }
 
     /// Returns its present columns and rows.
@@ -50,24 +52,35 @@ impl Screen {
         write(&text)
     }
 
-    /// Waits, unless interrupted; while the process is stopped, the terminal is restored.
-    pub(super) fn wait(&mut self, mut time: Duration) -> io::Result<()> {
+    /// Waits, unless interrupted; while the process is stopped, the terminal is restored. The space bar holds the time;
+    /// another key ends the wait and is returned.
+    pub(super) fn wait(&mut self, mut time: Duration) -> io::Result<Option<Key>> {
+        let mut held = false;
         loop {
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             if self.stopped.swap(false, Ordering::Relaxed) {
                 write(LEAVE)?;
+                self.keys.restore();
                 #[cfg(unix)]
                 signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
+                self.keys.listen();
                 write(ENTER)?;
             }
+            match self.keys.poll() {
+                Some(Key::Pause) => held = !held,
+                Some(key) => return Ok(Some(key)),
+                None => {} // time passes
+            }
             if time.is_zero() {
-                return Ok(());
+                return Ok(None);
             }
             let slice = time.min(SLICE);
             std::thread::sleep(slice);
-            time -= slice;
+            if !held {
+                time -= slice;
+            }
         }
     }
 }

@@ -143,13 +143,16 @@ impl Map {
         if self.partitioned {
             self.draw_partition(&positions, &mut canvas);
         }
+        // Without room for capacities there are ids.
+        let labels: Vec<String> = (0..).zip(&self.nodes).map(|(id, node)| label(id, node, charset)).collect();
+        let short = overlap(&positions, &labels);
         // Leaders are drawn last, over everything.
         let leads = |id: &usize| self.nodes[*id].mark == Mark::Leads;
         let (last, first): (Vec<usize>, Vec<usize>) = (0..self.nodes.len()).partition(leads);
         for id in first.into_iter().chain(last) {
             let node = &self.nodes[id];
             let (column, row) = positions[id];
-            let text = label(id, node, charset);
+            let text = if short { format!("{}{id}", node.mark.glyph(charset)) } else { labels[id].clone() };
             canvas.text(column - text.chars().count() as i64 / 2, row, &text, node.mark.style(node.colour));
         }
         canvas
@@ -194,6 +197,20 @@ impl Map {
             }
         }
     }
+}
+
+/// Returns whether two labels, each around its position, share a cell.
+fn overlap(positions: &[(i64, i64)], labels: &[String]) -> bool {
+    let mut spans: Vec<(i64, i64, i64)> = positions
+        .iter()
+        .zip(labels)
+        .map(|(&(column, row), label)| {
+            let length = label.chars().count() as i64;
+            (row, column - length / 2, column - length / 2 + length)
+        })
+        .collect();
+    spans.sort_unstable();
+    spans.windows(2).any(|two| two[0].0 == two[1].0 && two[1].1 < two[0].2)
 }
 
 fn label(id: usize, node: &MapNode, charset: Charset) -> String {
