@@ -239,13 +239,13 @@ fn shape(
     raw: Spanned<RawTopology>,
     medium: MediumPlan,
 ) -> Result<Shape, ScenarioError> {
-    const SHAPES: [&str; 6] = ["line", "ring", "grid", "geometric", "complete", "positions"];
+    const SHAPES: [&str; 7] = ["line", "ring", "star", "grid", "geometric", "complete", "positions"];
     let span = raw.span();
     let raw = raw.into_inner();
     let count = nodes.get_ref().0 as u32;
     let name = SHAPES[choose(reader, "shape", &raw.shape, SHAPES.into_iter())?];
-    let spaced = matches!(name, "line" | "ring" | "grid");
-    reader.only_with(spans!(raw; spacing), spaced, "the shapes \"line\", \"ring\" and \"grid\"")?;
+    let spaced = matches!(name, "line" | "ring" | "star" | "grid");
+    reader.only_with(spans!(raw; spacing), spaced, "the shapes \"line\", \"ring\", \"star\" and \"grid\"")?;
     reader.only_with(spans!(raw; columns), name == "grid", "the shape \"grid\"")?;
     reader.only_with(spans!(raw; degree, connected), name == "geometric", "the shape \"geometric\"")?;
     reader.only_with(spans!(raw; positions), name == "positions", "the shape \"positions\"")?;
@@ -258,6 +258,7 @@ fn shape(
     Ok(match name {
         "line" => Shape::Line { spacing },
         "ring" => Shape::Ring { spacing },
+        "star" => Shape::Star { spacing },
         "grid" => {
             let square = f64::from(count).sqrt().ceil() as u32;
             Shape::Grid { spacing, columns: raw.columns.map_or(square, |columns| columns.into_inner().0 as u32) }

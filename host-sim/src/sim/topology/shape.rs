@@ -13,6 +13,8 @@ pub(crate) enum Shape {
     Line { spacing: f64 },
     /// A circle; each node receives from its two neighbours only, whatever the range.
     Ring { spacing: f64 },
+    /// Node 0 amid the others; each of them receives from node 0 only, whatever the range.
+    Star { spacing: f64 },
     /// Row by row.
     Grid { spacing: f64, columns: u32 },
     /// Random positions in a square. Its size follows from the mean number of nodes in range of a node away from the
@@ -28,8 +30,12 @@ pub(crate) enum Shape {
 pub(crate) fn positions(shape: &Shape, nodes: u32, reach: Reach, seed: u64) -> Vec<Point> {
     match *shape {
         Shape::Line { spacing } => (0..nodes).map(|node| Point { x: f64::from(node) * spacing, y: 0.0 }).collect(),
-        Shape::Ring { spacing } => circle(nodes, spacing),
-        Shape::Complete => circle(nodes, reach.range / f64::from(nodes)),
+        Shape::Ring { spacing } => around(nodes, spacing),
+        Shape::Star { spacing } => {
+            let leaves = circle(nodes.saturating_sub(1), spacing);
+            [Point { x: spacing, y: spacing }].into_iter().chain(leaves).collect()
+        }
+        Shape::Complete => around(nodes, reach.range / f64::from(nodes)),
         Shape::Grid { spacing, columns } => (0..nodes)
             .map(|node| Point { x: f64::from(node % columns) * spacing, y: f64::from(node / columns) * spacing })
             .collect(),
@@ -42,8 +48,12 @@ pub(crate) fn positions(shape: &Shape, nodes: u32, reach: Reach, seed: u64) -> V
 }
 
 /// Returns positions on a circle, `spacing` apart along it.
-fn circle(nodes: u32, spacing: f64) -> Vec<Point> {
-    let radius = f64::from(nodes) * spacing / std::f64::consts::TAU;
+fn around(nodes: u32, spacing: f64) -> Vec<Point> {
+    circle(nodes, f64::from(nodes) * spacing / std::f64::consts::TAU)
+}
+
+/// Returns positions on a circle.
+fn circle(nodes: u32, radius: f64) -> Vec<Point> {
     (0..nodes)
         .map(|node| {
             let angle = std::f64::consts::TAU * f64::from(node) / f64::from(nodes);
@@ -94,6 +104,14 @@ mod tests {
         assert_eq!((grid[0], grid[1], grid[9]), (3, 5, 8));
         let line = degrees(&Shape::Line { spacing: 10.0 }, 30);
         assert_eq!((line[0], line[1], line[29]), (1, 2, 1));
+    }
+
+    #[test]
+    fn the_leaves_of_a_star_are_its_spacing_away_from_node_0() {
+        let points = positions(&Shape::Star { spacing: 10.0 }, 5, REACH, 1);
+        let away: Vec<i64> = points.iter().map(|leaf| leaf.distance(points[0]).round() as i64).collect();
+        assert_eq!(away, [0, 10, 10, 10, 10]);
+        assert_eq!(positions(&Shape::Star { spacing: 10.0 }, 1, REACH, 1).len(), 1);
     }
 
     #[test]

@@ -142,6 +142,11 @@ fn links(plan: &WorldPlan, points: &[Point], ids: &[u32], slots: &[u32], one_way
             neighbours.into_iter().filter(move |&other| other != id).map(|other| slots[other as usize])
         })
         .with_strengths(points, radio.reach),
+        (MediumPlan::Radio(radio), Shape::Star { .. }) => Links::by_rule(nodes, one_way, |slot| {
+            let leaves = if ids[slot as usize] == 0 { 1..nodes } else { 0..1 };
+            leaves.map(|id| slots[id as usize])
+        })
+        .with_strengths(points, radio.reach),
         (MediumPlan::Radio(radio), _) => Links::by_distance(points, radio.reach, one_way),
     }
 }

@@ -153,8 +153,8 @@ impl<M: SimNode> World<M> {
 
     /// Computes the links again after a movement.
     fn moved(&mut self, observer: &mut impl Observer) {
-        // In a ring and in a complete network, links do not follow from distances.
-        let ruled = matches!(self.plan.shape, Shape::Ring { .. } | Shape::Complete);
+        // In a ring, a star and a complete network, links do not follow from distances.
+        let ruled = matches!(self.plan.shape, Shape::Ring { .. } | Shape::Star { .. } | Shape::Complete);
         if matches!(self.plan.medium, MediumPlan::Radio(_)) && !ruled {
             self.medium.links.rebuild(&self.points, self.plan.medium.reach(), &self.one_way);
         }

@@ -42,6 +42,20 @@ fn frames_reach_neighbours_and_information_travels_the_whole_line() {
 }
 
 #[test]
+fn in_a_star_every_leaf_receives_from_its_centre_only() {
+    for spacing in [1, 100] {
+        let mut world = world_of(12, 1, &format!("[topology]\nshape = \"star\"\nspacing = {spacing}\n"));
+        let receivers = |of| -> Vec<u32> { world.receivers(of).map(|(id, _)| id).collect() };
+        assert_eq!(receivers(7), [0]);
+        let mut leaves = receivers(0);
+        leaves.sort_unstable();
+        assert_eq!(leaves, (1..12).collect::<Vec<_>>());
+        run(&mut world);
+        assert_eq!(leaders(&world), [Some(11); 12]);
+    }
+}
+
+#[test]
 fn slots_do_not_change_ids_or_positions() {
     let world = world_of(64, 1, "[topology]\nshape = \"grid\"\ncolumns = 8\n");
     for id in 0..64 {
