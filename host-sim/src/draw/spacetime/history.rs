@@ -42,6 +42,8 @@ pub(crate) enum Crossing {
     None,
     /// Sent before the cut and received after it: in flight.
     Forward,
+    /// In flight, and not in the snapshot: a marker overtook it.
+    Missed,
     /// Sent after the cut and received before it: the cut is inconsistent.
     Backward,
 }
@@ -67,11 +69,19 @@ impl Cut {
             moment.map(|moment| record.is_some_and(|record| record < moment.order))
         };
         match (past(message.from, message.sent), past(message.to, message.received)) {
+            (Some(false), Some(true)) if self.misses(message) => Crossing::Missed,
             (Some(false), Some(true)) => Crossing::Forward,
             (Some(false), None) if self.records.contains_key(&message.to) => Crossing::Forward,
             (Some(true), Some(false)) => Crossing::Backward,
             _ => Crossing::None,
         }
+    }
+
+    /// Returns whether a message in flight is not part of the complete snapshot.
+    fn misses(&self, message: &Message) -> bool {
+        let Message { from, to, amount, .. } = *message;
+        let found = |transit: &Transit| (transit.from, transit.to, transit.amount) == (from, to, amount);
+        matches!(self.end, Some(Ok(_))) && !self.transits.iter().any(found)
     }
 
     /// Returns the sum over all states and all messages in flight.

@@ -94,6 +94,12 @@ pub(super) fn inconsistent() -> History {
     Script::default().recorded(1, 0, 100).sends(2, 0, 1, 0, 40).receives(3, 1, 0, 0, 40).recorded(4, 1, 140).history()
 }
 
+/// A marker that overtakes: a message in flight across the cut is not in the snapshot.
+pub(super) fn overtaken() -> History {
+    let script = Script::default().sends(1, 1, 0, 0, 40).recorded(2, 0, 100).recorded(3, 1, 60);
+    script.receives(4, 0, 1, 0, 40).state(5, 0, 100).state(5, 1, 60).taken(6, 2).history()
+}
+
 /// A job of two nodes whose end the second wave detects.
 pub(super) fn job() -> History {
     Script::default()

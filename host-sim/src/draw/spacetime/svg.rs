@@ -7,6 +7,7 @@ use ::svg::Document;
 use ::svg::node::element::{
     Circle, Definitions, Group, Line, Marker, Path, Polyline, Rectangle, SVG, Style, Text, Title,
 };
+use std::cell::RefCell;
 
 /// The styles, for light and dark backgrounds.
 const STYLE: &str = include_str!("style.css");
@@ -14,7 +15,7 @@ const STYLE: &str = include_str!("style.css");
 /// The margins.
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = 70.0;
-const TOP: f64 = 84.0;
+const TOP: f64 = 98.0;
 const BOTTOM: f64 = 92.0;
 /// The distance between the nodes' lines.
 const LANE: f64 = 72.0;
@@ -33,6 +34,7 @@ fn class(crossing: Crossing) -> &'static str {
     match crossing {
         Crossing::None => "plain",
         Crossing::Forward => "across",
+        Crossing::Missed => "missed",
         Crossing::Backward => "back",
     }
 }
@@ -48,6 +50,30 @@ fn text(x: f64, y: f64, class: &str, content: impl Into<String>) -> Text {
 /// A text with a halo, legible over lines.
 fn label(x: f64, y: f64, class: &str, content: &str) -> Group {
     Group::new().add(text(x, y, &format!("{class} halo"), content)).add(text(x, y, class, content))
+}
+
+/// The width of a character, and the height of a line, of the smallest text.
+const CHARACTER: f64 = 6.4;
+const HEIGHT: f64 = 12.0;
+
+/// The labels drawn so far, each from left to right and from top to bottom.
+#[derive(Default)]
+struct Labels(RefCell<Vec<[f64; 4]>>);
+
+impl Labels {
+    /// Returns the first of these places, each the centre of the label's lower edge, at which it covers no other; if there is
+    /// none, the first.
+    fn place(&self, content: &str, places: impl IntoIterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+        let width = CHARACTER * content.chars().count() as f64;
+        let area = |(x, y): (f64, f64)| [x - width / 2.0, x + width / 2.0, y - HEIGHT, y];
+        let covers = |a: &[f64; 4], b: &[f64; 4]| a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3];
+        let mut taken = self.0.borrow_mut();
+        let mut places = places.into_iter().peekable();
+        let first = places.peek().copied();
+        let place = places.find(|&place| !taken.iter().any(|other| covers(&area(place), other))).or(first)?;
+        taken.push(area(place));
+        Some(place)
+    }
 }
 
 fn line(from: (f64, f64), to: (f64, f64), class: &str) -> Line {
@@ -79,6 +105,7 @@ struct Drawing<'a> {
     picture: &'a Picture<'a>,
     /// The x coordinate of each event shown.
     columns: Vec<f64>,
+    labels: Labels,
 }
 
 impl<'a> Drawing<'a> {
@@ -97,7 +124,7 @@ impl<'a> Drawing<'a> {
             }
             columns.push(at);
         }
-        Self { picture, columns }
+        Self { picture, columns, labels: Labels::default() }
     }
 
     /// The right end of the nodes' lines.
@@ -116,13 +143,14 @@ impl<'a> Drawing<'a> {
     fn document(&self) -> SVG {
         let (width, height) = (self.end() + RIGHT, self.bottom() + BOTTOM);
         let ground = Rectangle::new().set("width", width).set("height", height).set("rx", 8).set("class", "ground");
-        let heads = [Crossing::None, Crossing::Forward, Crossing::Backward].map(|crossing| {
+        let heads = [Crossing::None, Crossing::Forward, Crossing::Missed, Crossing::Backward].map(|crossing| {
             let shape = Path::new().set("d", "M0,0 L10,4 L0,8 z").set("class", format!("head {}", class(crossing)));
             let marker = Marker::new().set("id", format!("head-{}", class(crossing))).set("viewBox", "0 0 10 8");
             let marker = marker.set("refX", 10).set("refY", 4).set("markerWidth", 10).set("markerHeight", 8);
             marker.set("markerUnits", "userSpaceOnUse").set("orient", "auto").add(shape)
         });
         let heads = heads.into_iter().fold(Definitions::new(), Definitions::add);
+        let cuts = self.cuts(); // their labels have their places, messages' find theirs
         let document = Document::new().set("viewBox", format!("0 0 {} {}", round(width), round(height)));
         document
             .set("width", round(width))
@@ -136,8 +164,8 @@ impl<'a> Drawing<'a> {
             .add(self.nodes())
             .add(self.busy_spans())
             .add(self.marks())
+            .add(cuts)
             .add(self.messages())
-            .add(self.cuts())
             .add(self.times())
             .add(self.legend())
     }
@@ -189,7 +217,10 @@ impl<'a> Drawing<'a> {
             let Some(x) = self.column(order) else { continue };
             match event.action {
                 Action::Wave(number) => {
-                    let name = text(x, TOP - 24.0, "small middle", format!("wave {number}"));
+                    let name = format!("wave {number}");
+                    let high = self.labels.place(&name, [24.0, 38.0, 12.0].map(|up| (x, TOP - up)));
+                    let (x_name, y_name) = high.unwrap_or((x, TOP - 24.0));
+                    let name = text(x_name, y_name, "small middle", name);
                     let dot = Circle::new().set("cx", round(x)).set("cy", lane(event.node)).set("r", 3);
                     group = group.add(through(x, "wave")).add(name).add(dot.set("class", "wave"));
                 }
@@ -199,6 +230,7 @@ impl<'a> Drawing<'a> {
                     let title = Title::new(format!("node {} knows at {}", event.node, seconds(event.at)));
                     group = group.add(sign.set("height", 12).set("class", "over").add(title));
                     if self.picture.history.announced().is_some_and(|(_, first)| first.order == order) {
+                        let _ = self.labels.place("TERMINATE", [(x, y - 12.0)]);
                         group = group.add(label(x, y - 12.0, "small middle", "TERMINATE"));
                     }
                 }
@@ -213,7 +245,8 @@ impl<'a> Drawing<'a> {
         if let Some((end, x)) = self.picture.history.ended.and_then(|end| Some((end, self.column(end.order)?)))
             && is_job
         {
-            let name = text(x, TOP - 38.0, "middle", format!("the true end, {}", seconds(end.at)));
+            let name = format!("the true end, {}", seconds(end.at));
+            let name = text(x, TOP - 52.0, "middle", name);
             group = group.add(through(x, "end")).add(name);
         }
         group
@@ -252,9 +285,11 @@ impl<'a> Drawing<'a> {
             when(message.sent),
             when(message.received)
         );
-        let part = if sent.is_some() { 0.3 } else { 0.6 };
-        let at = (start.0 + (end.0 - start.0) * part, start.1 + (end.1 - start.1) * part);
-        let amount = label(at.0, at.1 + 4.0, "small middle", &message.amount.to_string());
+        let parts = if sent.is_some() { [0.3, 0.4, 0.5, 0.2, 0.6, 0.7] } else { [0.6, 0.5, 0.7, 0.4, 0.8, 0.3] };
+        let along = |part: f64| (start.0 + (end.0 - start.0) * part, start.1 + (end.1 - start.1) * part + 4.0);
+        let amount = message.amount.to_string();
+        let at = self.labels.place(&amount, parts.map(along)).unwrap_or(along(parts[0]));
+        let amount = label(at.0, at.1, "small middle", &amount);
         Some(Group::new().add(Title::new(title)).add(arrow).add(amount))
     }
 
@@ -278,7 +313,10 @@ impl<'a> Drawing<'a> {
                 let dot = Circle::new().set("cx", round(x)).set("cy", lane(node)).set("r", 6);
                 let title = Title::new(format!("node {node} has {amount} here"));
                 group = group.add(dot.set("class", format!("record {class}")).add(title));
-                group = group.add(label(x + 9.0, lane(node) - 9.0, "state", &amount.to_string()));
+                let amount = amount.to_string();
+                let middle = x + 9.0 + CHARACTER * amount.len() as f64 / 2.0;
+                let _ = self.labels.place(&amount, [(middle, lane(node) - 9.0)]);
+                group = group.add(label(x + 9.0, lane(node) - 9.0, "state", &amount));
             }
         }
         group
@@ -309,12 +347,18 @@ impl<'a> Drawing<'a> {
             }
             let first = if cuts.len() == 1 { "it" } else { "cut 1" };
             explain("message across", &format!("in flight across {first}"));
-            if self.picture.history.messages.iter().any(|message| cut.crossing(message) == Crossing::Backward) {
+            let any = |crossing| self.picture.history.messages.iter().any(|message| cut.crossing(message) == crossing);
+            if any(Crossing::Missed) {
+                explain("message missed", "in flight and not in the snapshot: its marker overtook it");
+            }
+            if any(Crossing::Backward) {
                 explain("message back", &format!("received before {first}, sent after it"));
             }
         } else {
             explain("busy", "busy");
-            explain("wave", "a wave queries all nodes");
+            if self.picture.history.events.iter().any(|event| matches!(event.action, Action::Wave(_))) {
+                explain("wave", "a wave queries all nodes");
+            }
             explain("end", "the true end");
         }
         explain("", "Times are not to scale.");

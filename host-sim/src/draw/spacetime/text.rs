@@ -29,7 +29,7 @@ fn style(crossing: Crossing) -> Style {
     match crossing {
         Crossing::None => PLAIN,
         Crossing::Forward => AnsiColor::Yellow.on_default().bold(),
-        Crossing::Backward => AnsiColor::Red.on_default().bold(),
+        Crossing::Missed | Crossing::Backward => AnsiColor::Red.on_default().bold(),
     }
 }
 
@@ -69,7 +69,14 @@ impl Picture<'_> {
                 2 => legend.push("2 the other cut".to_owned()),
                 count => legend.push(format!("2 to {count} the other cuts")),
             }
-            if self.history.messages.iter().any(|message| cut.crossing(message) == Crossing::Backward) {
+            let any = |crossing| self.history.messages.iter().any(|message| cut.crossing(message) == crossing);
+            if any(Crossing::Missed) {
+                let sign = line(Crossing::Missed);
+                legend.push(format!(
+                    "{sign} in flight and not in the snapshot, whose marker overtook it: the sum is wrong"
+                ));
+            }
+            if any(Crossing::Backward) {
                 let sign = line(Crossing::Backward);
                 legend.push(format!("{sign} sent after the cut and received before it: the cut is inconsistent"));
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::draw::spacetime::History;
-use crate::draw::spacetime::script::{Script, bank, inconsistent, job};
+use crate::draw::spacetime::script::{Script, bank, inconsistent, job, overtaken};
 use ::svg::node::element::tag::Type;
 use ::svg::parser::Event;
 
@@ -78,4 +78,37 @@ fn markup_in_a_title_is_escaped() {
     let document = picture.svg();
     elements(&document);
     assert!(document.contains("&lt;script&gt; &amp; "), "{document}");
+}
+
+#[test]
+fn a_message_that_a_marker_overtook_is_highlighted() {
+    let history = overtaken();
+    let document = Picture::of_snapshot(&history, 2, 0).svg();
+    assert_eq!(document.matches("marker-end=\"url(#head-missed)\"").count(), 1);
+    assert!(document.contains("its marker overtook it"));
+    assert!(!Picture::of_snapshot(&bank(), 3, 0).svg().contains("overtook"));
+}
+
+#[test]
+fn waves_are_in_the_legend_of_a_job_that_has_some() {
+    assert!(Picture::of_job(&job(), 2).svg().contains("a wave queries all nodes"));
+    let history = Script::default().starts(1, 0, 9).busy(1, 0).idle(5, 0).terminated(8, 0).history();
+    assert!(!Picture::of_job(&history, 1).svg().contains("wave queries"));
+}
+
+#[test]
+fn the_amounts_of_messages_between_two_nodes_at_nearly_one_time_do_not_cover_each_other() {
+    let script =
+        (0..6).fold(Script::default(), |script, number| script.sends(1, number % 2, 1 - number % 2, number, 100));
+    let script = (0..6).fold(script, |script, number| script.receives(2, 1 - number % 2, number % 2, number, 100));
+    let history = script.recorded(3, 0, 1).recorded(3, 1, 1).history();
+    let picture = Picture::of_snapshot(&history, 2, 0);
+    let drawing = Drawing::new(&picture);
+    drawing.document();
+    let taken = drawing.labels.0.into_inner();
+    assert_eq!(taken.len(), 7, "the amounts in the picture, and two states");
+    for (index, a) in taken.iter().enumerate() {
+        let covered = |b: &[f64; 4]| a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3];
+        assert!(!taken[index + 1..].iter().any(covered), "{taken:?}");
+    }
 }

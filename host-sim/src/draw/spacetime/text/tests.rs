@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::draw::spacetime::History;
-use crate::draw::spacetime::script::{Script, bank, inconsistent, job};
+use crate::draw::spacetime::script::{Script, bank, inconsistent, job, overtaken};
 
 fn drawn(history: &History, nodes: u32, charset: Charset) -> String {
     Picture::of_snapshot(history, nodes, 0).text(charset, false).unwrap()
@@ -163,4 +163,12 @@ fn without_room_two_messages_share_a_column() {
     let mut tracks = Tracks::default();
     let columns: Vec<usize> = (0..5).map(|_| tracks.take(20, true, 7, 1..5)).collect();
     assert_eq!(columns, [18, 17, 16, 15, 18]);
+}
+
+#[test]
+fn a_message_that_a_marker_overtook_is_highlighted() {
+    let picture = drawn(&overtaken(), 2, Charset::Unicode);
+    assert!(picture.contains("═40═") && picture.contains("═ in flight and not in the snapshot"), "{picture}");
+    assert!(drawn(&overtaken(), 2, Charset::Ascii).contains("~ in flight and not in the snapshot"));
+    assert!(!drawn(&bank(), 3, Charset::Unicode).contains("not in the snapshot"));
 }
