@@ -63,7 +63,8 @@ enum Subject {
 
 const ELECTION_EXAMPLES: &str = "Examples:
   conclave compare elections
-  conclave compare elections --nodes 8 --json";
+  conclave compare elections --nodes 8 --json
+  conclave compare elections --csv > elections.csv";
 
 const MUTEX_EXAMPLES: &str = "Examples:
   conclave compare mutexes
@@ -80,6 +81,9 @@ struct ComparisonArgs {
     /// Print one JSON object and nothing else.
     #[arg(long)]
     json: bool,
+    /// Print the table as comma-separated values and nothing else.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 /// Compares; returns 0 if the required properties held in every row, 1 if not.
@@ -106,7 +110,12 @@ fn compare<C: Case, F: Figures>(
     let bar = super::progress(runs(&sizes) as u64, "comparing {bar:40} {pos}/{len} runs, {eta} left");
     let comparison = comparison(&sizes, &|| bar.inc(1));
     bar.finish_and_clear();
-    Ok(super::report(&comparison, args.json, show, comparison.holds()))
+    let text = if args.csv { show_csv } else { show };
+    Ok(super::report(&comparison, args.json, text, comparison.holds()))
+}
+
+fn show_csv<C: Case, F: Figures>(comparison: &Comparison<C, F>) -> std::io::Result<()> {
+    std::io::stdout().lock().write_all(comparison.csv().as_bytes())
 }
 
 fn show<C: Case, F: Figures>(comparison: &Comparison<C, F>) -> std::io::Result<()> {

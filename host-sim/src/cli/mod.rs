@@ -5,11 +5,13 @@ mod boards;
 mod compare;
 mod demo;
 mod picture;
+mod results;
 mod run;
 mod scenarios;
 mod snapshot;
 mod terminate;
 
+use crate::base::nearest::unknown;
 use crate::draw::map::Charset;
 use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -66,11 +68,20 @@ enum Command {
     /// code is 1.
     #[command(verbatim_doc_comment)]
     Terminate(terminate::TerminateArgs),
+    /// Measures everything on the page of results, and prints that page.
+    #[command(after_help = results::EXAMPLES)]
+    Results(results::ResultsArgs),
     /// Prints the completions of a shell, to be sourced by it.
     #[command(after_help = COMPLETIONS)]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+    /// Prints a page of the manual, for man.
+    #[command(after_help = MAN)]
+    Man {
+        /// The command that the page is about; without it, the page is about the program.
+        command: Option<String>,
     },
     #[cfg(unix)]
     #[command(flatten)]
@@ -88,7 +99,9 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Terminate(args) => terminate::run(&args),
+        Command::Results(args) => results::run(&args),
         Command::Completions { shell } => Ok(completions(shell)),
+        Command::Man { command } => man(command.as_deref()),
         #[cfg(unix)]
         Command::Boards(command) => boards::run(&command),
     };
@@ -107,6 +120,27 @@ fn completions(shell: clap_complete::Shell) -> ExitCode {
     clap_complete::generate(shell, &mut <Cli as clap::CommandFactory>::command(), "conclave", &mut script);
     print_text(&String::from_utf8_lossy(&script));
     ExitCode::SUCCESS
+}
+
+const MAN: &str = "Examples:
+  conclave man > ~/.local/share/man/man1/conclave.1
+  conclave man run > ~/.local/share/man/man1/conclave-run.1";
+
+fn man(command: Option<&str>) -> Ended {
+    let mut program = <Cli as clap::CommandFactory>::command();
+    program.build();
+    let about = match command {
+        None => program,
+        Some(name) => {
+            let names: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+            let found = program.find_subcommand(name).cloned();
+            found.ok_or_else(|| unknown("command", name, names.into_iter()))?
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(about).render(&mut page).map_err(|error| error.to_string())?;
+    print_text(&String::from_utf8_lossy(&page));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// How a command ends: with an exit code, or with the reason why it cannot run, for which the exit code is 2.

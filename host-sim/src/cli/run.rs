@@ -134,7 +134,7 @@ fn show(report: &Report) -> std::io::Result<()> {
     writeln!(out)?;
     writeln!(out, "  one leader, known to all   {converged} of {seeds}")?;
     writeln!(out, "  the best node leads        {leader_is_best} of {seeds}")?;
-    let [mean, worst] = [report.availability.mean, report.availability.min].map(|per_mille| per_mille / 10.0);
+    let (mean, worst) = (report.availability.mean, report.availability.min);
     writeln!(out, "  time with a leader         {mean:.2} % (worst node {worst:.2} %)")?;
     writeln!(out, "\n  {:<20} {:>7} {:>12} {:>12} {:>12} {:>12}", "measure", "count", "p50", "p99", "p99.9", "max")?;
     for (name, measure) in &report.measures {

@@ -156,6 +156,12 @@ impl<C: Case, F: Figures> Comparison<C, F> {
         self.rows.iter().all(|row| row.figures.holds())
     }
 
+    /// Returns the table as comma-separated values, without units: times are in milliseconds.
+    pub(crate) fn csv(&self) -> String {
+        let rows: Vec<_> = self.rows.iter().map(Row::table_row).collect();
+        table::csv(&Row::<C, F>::columns(), &rows)
+    }
+
     pub(crate) fn text(&self, colours: bool) -> String {
         let rows: Vec<_> = self.rows.iter().map(Row::table_row).collect();
         table::text(&Row::<C, F>::columns(), &rows, colours)

@@ -54,9 +54,30 @@ pub(super) fn text(columns: &[Column], rows: &[TableRow], colours: bool) -> Stri
     text
 }
 
+/// Returns the table as comma-separated values: a name for each column, an empty cell for a figure that does not exist.
+pub(super) fn csv(columns: &[Column], rows: &[TableRow]) -> String {
+    let name = |column: &Column| column.head.replace(' ', "_");
+    let mut text = columns.iter().map(name).collect::<Vec<_>>().join(",") + "\n";
+    for row in rows {
+        // Neither a name nor a number has a comma or a quote.
+        let cell = |cell: &String| if cell == "-" { String::new() } else { cell.trim_end_matches(" ms").to_owned() };
+        text += &row.cells.iter().map(cell).collect::<Vec<_>>().join(",");
+        text.push('\n');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn in_comma_separated_values_a_cell_has_neither_a_unit_nor_a_dash() {
+        let row = |cells: [&str; 2]| TableRow { cells: cells.map(str::to_owned).to_vec(), group: (0, 0), holds: true };
+        let columns = [Column::words("algorithm"), Column::numbers("max wait")];
+        let text = csv(&columns, &[row(["ring", "31.0 ms"]), row(["chang-roberts", "-"])]);
+        assert_eq!(text, "algorithm,max_wait\nring,31.0\nchang-roberts,\n");
+    }
 
     fn drawn(rows: &[(&str, u32)], colours: bool) -> String {
         let row = |&(word, count): &(&str, u32)| TableRow {

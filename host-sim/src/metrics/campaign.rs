@@ -47,7 +47,7 @@ pub struct Report {
     pub violations: Vec<Violation>,
 }
 
-/// How much of their time nodes had a leader, per mille.
+/// How much of their time nodes had a leader, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Availability {
     /// The mean over all nodes of the time they followed a node that was up.
@@ -171,15 +171,15 @@ fn violations(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Violation> {
 }
 
 pub(super) fn availability(outcomes: &[Outcome]) -> Availability {
-    let per_mille = |part: u64, whole: u64| (part as f64 * 10_000.0 / whole.max(1) as f64).round() / 10.0;
+    let percent = |part: u64, whole: u64| (part as f64 * 10_000.0 / whole.max(1) as f64).round() / 100.0;
     let times = || outcomes.iter().flat_map(|outcome| &outcome.leader_times).filter(|time| time.up > 0);
     let sum = |of: fn(&LeaderTime) -> u64| times().map(of).sum::<u64>();
-    let min = |of: fn(&LeaderTime) -> u64| times().map(|time| per_mille(of(time), time.up)).fold(1_000.0, f64::min);
+    let min = |of: fn(&LeaderTime) -> u64| times().map(|time| percent(of(time), time.up)).fold(100.0, f64::min);
     let up = sum(|time| time.up);
     Availability {
-        mean: per_mille(sum(|time| time.led), up),
+        mean: percent(sum(|time| time.led), up),
         min: min(|time| time.led),
-        reached_mean: per_mille(sum(|time| time.reached), up),
+        reached_mean: percent(sum(|time| time.reached), up),
         reached_min: min(|time| time.reached),
     }
 }

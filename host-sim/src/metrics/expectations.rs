@@ -11,8 +11,8 @@ pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)>
     if let Some(least) = expect.availability {
         let worst = outcomes.iter().map(|outcome| (availability(std::slice::from_ref(outcome)).min, outcome.seed));
         let worst = worst.min_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((share, seed)) = worst.filter(|(share, _)| *share < least * 1_000.0) {
-            let (share, least) = (share / 10.0, least * 100.0);
+        if let Some((share, seed)) = worst.filter(|(share, _)| *share < least * 100.0) {
+            let least = least * 100.0;
             unmet.push((seed, format!("a node had a leader for {share} % of its time, below {least} %")));
         }
     }

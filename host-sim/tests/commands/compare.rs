@@ -32,6 +32,21 @@ fn json_is_one_object_with_a_row_for_each_algorithm_and_case() {
 }
 
 #[test]
+fn comma_separated_values_have_the_rows_of_the_table() {
+    for (subject, first) in
+        [("elections", "algorithm,nodes,case,messages,formula,bytes,time,"), ("mutexes", "algorithm,nodes,")]
+    {
+        let csv = succeeds(&["compare", subject, "--nodes", "4", "--csv"]);
+        let table = succeeds(&["compare", subject, "--nodes", "4"]);
+        let lines = |text: &str| text.lines().filter(|line| !line.is_empty()).count();
+        assert!(csv.starts_with(first), "{csv}");
+        assert_eq!(lines(&csv), lines(&table));
+        let columns = |line: &str| line.matches(',').count();
+        assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())), "{csv}");
+    }
+}
+
+#[test]
 fn json_has_whole_numbers_and_null_where_there_is_no_formula() {
     let row = |subject: &str, algorithm: &str, case: &str| {
         let object = json(&["compare", subject, "--nodes", "4", "--json"]);

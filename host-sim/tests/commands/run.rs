@@ -112,6 +112,20 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
 }
 
 #[test]
+fn the_manual_has_a_page_for_the_program_and_for_every_command() {
+    let program = succeeds(&["man"]);
+    for word in ["run", "scenarios", "compare", "provision", "flash\\-board", "man"] {
+        assert!(program.contains(&format!("conclave\\-{word}(1)")), "{word}: {program}");
+    }
+    let page = succeeds(&["man", "run"]);
+    assert!(
+        page.contains(".TH conclave-run 1") && page.contains("\\-\\-seeds") && page.contains("Examples:"),
+        "{page}"
+    );
+    assert_eq!(refused(&["man", "rn"]), "there is no command \"rn\" here; the nearest is \"run\"\n");
+}
+
+#[test]
 fn every_shell_gets_completions_of_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = succeeds(&["completions", shell]);

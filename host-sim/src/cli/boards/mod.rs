@@ -3,7 +3,7 @@
 mod firmware;
 mod node;
 mod provision;
-mod sizes;
+pub(super) mod sizes;
 mod swarm;
 
 use super::{EXIT_INTERRUPTED, Ended, interrupts, print, print_line, report};

@@ -35,7 +35,7 @@ pub(super) fn line(sides: u8, crossing: Crossing, charset: Charset) -> char {
     let set = match crossing {
         Crossing::None => charset.choose(['─', '┆', '╮', '╭', '╯', '╰', '┼'], ['-', ':', '.', '.', '\'', '\'', '+']),
         Crossing::Forward => charset.choose(['━', '┇', '┓', '┏', '┛', '┗', '╋'], ['=', '!', '.', '.', '\'', '\'', '+']),
-        Crossing::Missed => charset.choose(['═', '║', '╗', '╔', '╝', '╚', '╬'], ['~', '$', '$', '$', '$', '$', '$']),
+        Crossing::Missed => charset.choose(['═', '╏', '╗', '╔', '╝', '╚', '╬'], ['~', '$', '$', '$', '$', '$', '$']),
         Crossing::Backward => ['x'; 7],
     };
     let [up, down, left, right] = [UP, DOWN, LEFT, RIGHT].map(|side| sides & side != 0);

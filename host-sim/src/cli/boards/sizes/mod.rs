@@ -6,6 +6,7 @@ mod stages;
 use crate::boards::{BOARDS, Board, Inspection, Parts, in_file};
 use clap::Args;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -47,7 +48,7 @@ struct Row {
 /// Measures; returns 0 if all images pass inspection, 1 if one does not.
 pub(super) fn run(args: &SizesArgs) -> super::Ended {
     if args.stages {
-        return print(&stages::sizes(), args.json, stages::show);
+        return print(&stages::sizes(), args.json, |sizes| out(&stages::table(sizes)));
     }
     let parts = args.parts.parts();
     let image = match (&args.image, args.board) {
@@ -59,8 +60,28 @@ pub(super) fn run(args: &SizesArgs) -> super::Ended {
     print(&sizes.map_err(in_file(&image))?, args.json, detail::show)
 }
 
-/// Compares all boards, each against its limits.
-fn compare(parts: &Parts, json: bool) -> super::Ended {
+/// The RAM of each stage, as text.
+pub(in crate::cli) fn stages_table() -> String {
+    stages::table(&stages::sizes())
+}
+
+/// The images of all boards with these parts, as text. One that does not pass inspection is an error.
+pub(in crate::cli) fn table_of(parts: &Parts) -> Result<String, String> {
+    let table = measure(parts)?;
+    match table.violations().next() {
+        Some((board, text)) => Err(format!("{board}: {text}")),
+        None => Ok(text(&table)),
+    }
+}
+
+impl Table {
+    fn violations(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        self.boards.iter().flat_map(|row| row.inspection.violations.iter().map(|text| (row.board, text)))
+    }
+}
+
+/// Builds and inspects the images of all boards.
+fn measure(parts: &Parts) -> Result<Table, String> {
     let mut table = Table { boards: Vec::new() };
     for board in &BOARDS {
         let (.., inspection) = super::inspected(board, parts)?;
@@ -68,13 +89,17 @@ fn compare(parts: &Parts, json: bool) -> super::Ended {
         let Board { name, target, .. } = *board;
         table.boards.push(Row { board: name, target, flash_limit: limits.flash, ram_limit: limits.ram, inspection });
     }
-    print(&table, json, show)?;
-    for Row { board, inspection, .. } in &table.boards {
-        for text in &inspection.violations {
-            eprintln!("{board}: {text}");
-        }
+    Ok(table)
+}
+
+/// Compares all boards, each against its limits.
+fn compare(parts: &Parts, json: bool) -> super::Ended {
+    let table = measure(parts)?;
+    print(&table, json, |table| out(&text(table)))?;
+    for (board, text) in table.violations() {
+        eprintln!("{board}: {text}");
     }
-    let passed = table.boards.iter().all(|row| row.inspection.violations.is_empty());
+    let passed = table.violations().next().is_none();
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -82,12 +107,15 @@ fn print<R: Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>) -
     super::print(report, json, text).map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
 }
 
-fn show(table: &Table) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "| board | flash | limit | RAM | limit |\n| --- | ---: | ---: | ---: | ---: |")?;
+fn out(text: &str) -> io::Result<()> {
+    io::stdout().lock().write_all(text.as_bytes())
+}
+
+fn text(table: &Table) -> String {
+    let mut text = String::from("| board | flash | limit | RAM | limit |\n| --- | ---: | ---: | ---: | ---: |\n");
     for Row { board, flash_limit, ram_limit, inspection, .. } in &table.boards {
         let used = inspection.used;
-        writeln!(out, "| {board} | {} | {flash_limit} | {} | {ram_limit} |", used.flash, used.ram)?;
+        let _ = writeln!(text, "| {board} | {} | {flash_limit} | {} | {ram_limit} |", used.flash, used.ram);
     }
-    Ok(())
+    text
 }

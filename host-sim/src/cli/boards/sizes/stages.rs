@@ -14,7 +14,7 @@ use protocol::service::demo::{Diffusing, Tokens};
 use protocol::service::snapshot::Snapshot;
 use protocol::service::termination::{DijkstraScholten, Wave};
 use serde::Serialize;
-use std::io::Write;
+use std::fmt::Write as _;
 
 #[derive(Serialize)]
 pub(super) struct Stages {
@@ -62,13 +62,12 @@ pub(super) fn sizes() -> Stages {
     Stages { stages }
 }
 
-pub(super) fn show(sizes: &Stages) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "| layer | stage | RAM for 16 members | for 64 |\n| --- | --- | ---: | ---: |")?;
+pub(super) fn table(sizes: &Stages) -> String {
+    let mut text = String::from("| layer | stage | RAM for 16 members | for 64 |\n| --- | --- | ---: | ---: |\n");
     for Stage { layer, name, members_16, members_64 } in &sizes.stages {
-        writeln!(out, "| {layer} | {name} | {members_16} | {members_64} |")?;
+        let _ = writeln!(text, "| {layer} | {name} | {members_16} | {members_64} |");
     }
-    Ok(())
+    text
 }
 
 #[cfg(test)]
