@@ -4,7 +4,9 @@ use crate::support::{command, conclave, finished, refused, succeeds, survives_a_
 use firmware::storage::config_page::access_point::{ACCESS_POINT_BYTES, AccessPoint, OFFSET};
 use firmware::storage::config_page::blobs::Blobs;
 use firmware::storage::config_page::{ConfigPage, PAGE_BYTES, Secret, options};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
 /// Provisions a board as these words say, into files of the folder.
 fn provision(folder: &Path, words: &str) {
@@ -147,4 +149,18 @@ fn a_desktop_node_needs_its_id_and_a_peer_by_name_or_address_and_no_more() {
     // The address is in use by nobody, so that binding it fails: the names were understood before.
     let error = refused(&["node", "--id", "1", "--peer", "localhost", "--bind", "192.0.2.1:1"]);
     assert!(error.contains("192.0.2.1:1"), "{error}");
+}
+
+#[test]
+fn a_desktop_node_without_records_says_why_it_waits_and_a_new_one_does_not() {
+    for (new, says) in [(&[][..], true), (&["--new"], false)] {
+        let words = [&["node", "--id", "1", "--bind", "127.0.0.1:0", "--peer", "127.0.0.1:9"], new].concat();
+        let mut child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // It leads alone, after its wait if there is one.
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.map_while(Result::ok).any(|line| line.contains(" leading: ")), "{new:?}");
+        child.kill().unwrap();
+        let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+        assert_eq!(error.contains("--new says that it has never run"), says, "{error}");
+    }
 }

@@ -158,6 +158,7 @@ impl Desktop<'_> {
     fn boot(&self) -> io::Result<DesktopNode> {
         let args = self.args;
         let stored = args.records.as_deref().map_or(Ok(Stored::Nothing), load)?;
+        let unknown = stored == Stored::Nothing && !args.new;
         let (at_boot, records) = stored.at_boot(args.new);
         let config = Config {
             me: NodeId(args.id),
@@ -171,6 +172,9 @@ impl Desktop<'_> {
             },
         };
         self.log(&Report::Starting { node: config.me, capacity: args.capacity, records: at_boot })?;
+        if unknown {
+            eprintln!("without records this node stays out of elections for a while; --new says that it has never run");
+        }
         // The standard library's source of a number that differs in every process.
         let seed = RandomState::new().hash_one(args.id);
         let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
