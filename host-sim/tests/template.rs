@@ -8,8 +8,8 @@ fn folder() -> PathBuf {
 }
 
 fn cargo(arguments: &[&str]) -> Output {
-    // Beside the directory of the workspace, which the running build may hold locked.
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("template");
+    // The directory of the workspace: what both depend on is built once.
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("..");
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).arg("--offline").arg("--target-dir").arg(target).current_dir(folder());
     command.output().unwrap()
