@@ -1,4 +1,4 @@
-//! Majority voting: its formula, its livelock, and a bad network.
+//! Majority voting: its formula, its queue, and a bad network.
 
 use crate::support::prelude::*;
 use crate::vote_locks::{contend, votings};
@@ -37,8 +37,18 @@ fn md1_a_strict_majority_of_all_members_lets_in_and_one_less_does_not() {
     }
 }
 
+/// Serves everybody who waits, without any time passing; returns the nodes in the order of entry.
+fn serve_at_once(lab: &mut Lab<Voting>) -> Vec<usize> {
+    let mut served = Vec::new();
+    while let Some(index) = holder(lab.settle()) {
+        served.push(index);
+        lab.release(index);
+    }
+    served
+}
+
 #[test]
-fn x17_three_with_a_third_of_the_votes_each_give_them_back_and_are_served_one_by_one() {
+fn x17_three_with_a_third_of_the_votes_each_are_served_in_the_order_of_their_requests() {
     for seed in 0..200 {
         let mut lab = lab(3, Order::Fifo, seed);
         for index in 0..3 {
@@ -47,24 +57,134 @@ fn x17_three_with_a_third_of_the_votes_each_give_them_back_and_are_served_one_by
         for (from, to) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
             lab.deliver_from(from, to);
         }
-        lab.settle();
-        assert_eq!(holder(&lab), None);
         assert_eq!(lab.sent.get("vote"), None, "no node has another's vote");
-        assert_eq!(lab.notices.len(), 3, "all are notified that they wait: {:?}", lab.notices);
-        let mut served = Vec::new();
-        for _ in 0..3 {
-            let end = lab.now.after(Duration::from_secs(5));
-            while holder(&lab).is_none() {
-                assert!(lab.wait(end), "seed {seed}: {served:?}");
-                lab.settle();
-            }
-            let index = holder(&lab).unwrap();
-            served.push(index);
-            lab.release(index).settle();
-        }
-        served.sort_unstable();
-        assert_eq!(served, [0, 1, 2], "seed {seed}");
+        assert_eq!(serve_at_once(&mut lab), [0, 1, 2], "seed {seed}: {:?}", lab.notices);
     }
+}
+
+#[test]
+fn x17_sixteen_that_request_at_once_are_all_served_without_a_timeout() {
+    for order in [Order::Fifo, Order::Any, Order::Duplicated] {
+        for seed in 0..storms::seeds(100) {
+            let mut lab = lab(16, order, seed);
+            for index in 0..16 {
+                lab.acquire(index);
+            }
+            let mut served = serve_at_once(&mut lab);
+            served.sort_unstable();
+            assert!(served.iter().copied().eq(0..16), "{served:?}, {order:?}, seed {seed}: {:?}", lab.sent);
+        }
+    }
+}
+
+#[test]
+fn md1_a_queued_request_takes_four_messages_for_every_other_member_and_its_turn_comes_in_order() {
+    for count in 2..=16 {
+        let mut lab = lab(count, Order::Fifo, 1);
+        for index in 0..count {
+            lab.acquire(index).settle(); // each after all before it
+        }
+        assert!(serve_at_once(&mut lab).into_iter().eq(0..count));
+        let others = count - 1;
+        assert_eq!(lab.count(), 3 * others + others * 4 * others, "{:?}", lab.sent);
+    }
+}
+
+#[test]
+fn a_vote_that_was_waited_for_lasts_as_long_as_one_that_was_not() {
+    let mut lab = lab(5, Order::Fifo, 1);
+    lab.acquire(0).settle().acquire(1).settle();
+    for _ in 0..20 {
+        lab.run(Duration::from_secs(2)).command(0, Command::Renew { lock: DOOR, lease: LEASE }).settle();
+    }
+    let released = lab.now;
+    lab.release(0).settle();
+    let Some(&(1, Notice::Acquired { until, .. })) = lab.notices.last() else { panic!("{:?}", lab.notices) };
+    assert!(until > released.after(LEASE.mul_ratio(1, 2)), "{until:?} after {released:?}");
+    assert!(until <= released.after(LEASE), "{until:?} after {released:?}");
+}
+
+#[test]
+fn a_slow_holder_that_has_waited_loses_the_lock_before_fast_voters_lend_their_votes_again() {
+    for waited in [0, 100, 1_000, 3_000, 12_000, 25_000] {
+        let mut lab = lab(4, Order::Fifo, 1);
+        for (machine, drift) in lab.nodes.iter_mut().zip([140, -140, 140, 140]) {
+            machine.drift = drift;
+        }
+        lab.acquire(0).settle().acquire(1).settle().acquire(2).settle();
+        let end = lab.now.after(Duration::from_millis(waited));
+        while lab.now < end {
+            lab.run(Duration::from_millis(500).min(end.since(lab.now)));
+            lab.command(0, Command::Renew { lock: DOOR, lease: LEASE }).settle();
+        }
+        lab.release(0).settle();
+        assert_eq!(holder(&lab), Some(1));
+        while holder(&lab) != Some(2) {
+            lab.run(Duration::from_millis(1)); // `holder` checks that there are never two
+            assert!(lab.now < end.after(Duration::from_secs(10)), "2 waits for ever");
+        }
+    }
+}
+
+#[test]
+fn a_vote_that_was_returned_counts_no_more_however_late_it_arrives() {
+    let mut lab = lab(3, Order::Fifo, 1);
+    lab.acquire(0).deliver_from(0, 2).acquire(2).deliver_from(2, 1);
+    let late = lab.in_flight.iter().find(|envelope| (envelope.from, envelope.to) == (1, 2)).cloned();
+    lab.settle(); // 2 has the vote of 1 but not its own, which 0 has: it returns the vote, and 0 enters
+    assert_eq!((holder(&lab), lab.sent.get("relinquish")), (Some(0), Some(&1)));
+    lab.blocked.push((0, 2));
+    for _ in 0..4 {
+        lab.run(Duration::from_secs(2)).command(0, Command::Renew { lock: DOOR, lease: LEASE }).settle();
+    }
+    lab.in_flight.extend(late); // 2 has its own vote by now, and one more would let it in
+    lab.blocked.push((0, 1));
+    lab.settle();
+    assert_eq!(holder(&lab), Some(0));
+}
+
+#[test]
+fn a_request_that_only_tries_is_not_queued() {
+    let mut lab = lab(3, Order::Fifo, 1);
+    lab.acquire(2).deliver_from(2, 1).deliver_from(1, 2);
+    lab.command(0, Command::Try { lock: DOOR, lease: LEASE }).settle(); // it comes before the request of the holder
+    assert_eq!(lab.notices.last(), Some(&(0, Notice::Refused { lock: DOOR, reason: Refusal::Busy })));
+    assert_eq!((holder(&lab), lab.sent.get("inquire")), (Some(2), None));
+    let votes = lab.sent["vote"];
+    lab.release(2).settle();
+    assert_eq!((holder(&lab), lab.sent["vote"]), (None, votes));
+}
+
+#[test]
+fn a_request_that_no_other_voter_remembers_is_made_again() {
+    let mut lab = lab(3, Order::Fifo, 1);
+    lab.acquire(0).settle().acquire(1);
+    lab.in_flight.clear(); // only its own voter knows of it
+    for _ in 0..6 {
+        lab.run(Duration::from_secs(2)).command(0, Command::Renew { lock: DOOR, lease: LEASE }).settle();
+    }
+    let votes = lab.sent["vote"];
+    lab.release(0).settle();
+    assert_eq!((holder(&lab), lab.sent["vote"]), (Some(1), votes + 2));
+}
+
+#[test]
+fn a_member_that_returns_is_asked_too() {
+    let mut lab = lab(5, Order::Fifo, 1);
+    lab.acquire(1).settle();
+    lab.suspect(0, 3);
+    lab.acquire(0).settle();
+    lab.trust(0, 3);
+    lab.run(Duration::from_secs(1));
+    let votes = lab.sent["vote"];
+    lab.release(1).settle();
+    assert_eq!((holder(&lab), lab.sent["vote"]), (Some(0), votes + 4));
+}
+
+#[test]
+fn a_group_of_more_than_sixteen_is_not_supported() {
+    let group = |count| Voting::default().supports(NodeSet::first(count));
+    assert!(group(16) && !group(17));
 }
 
 #[test]

@@ -174,16 +174,18 @@ fn maekawa() {
 
 fn voting() {
     use voting::Message as M;
-    let (lock, request, number) = (LOCK, TIME, LamportTime(9));
+    let (lock, request, number, attempt) = (LOCK, TIME, LamportTime(9), 300);
     let cases: &Cases<M> = &[
-        (M::Request { lock, request, lease: SPAN }, &[&[0], A, X, X]),
-        (M::Vote { lock, request, number }, &[&[1], A, X, &[9]]),
-        (M::Refuse { lock, request }, &[&[2], A, X]),
-        (M::Release { lock, request, held: true }, &[&[3], A, X, &[1]]),
-        (M::Confirm { lock, request, number }, &[&[4], A, X, &[9]]),
-        (M::Confirmed { lock, request, number }, &[&[5], A, X, &[9]]),
-        (M::Renew { lock, request, number, lease: SPAN }, &[&[6], A, X, &[9], X]),
-        (M::Renewed { lock, number }, &[&[7], A, &[9]]),
+        (M::Request { lock, request, attempt, lease: SPAN, trying: true }, &[&[0], A, X, X, X, &[1]]),
+        (M::Vote { lock, request, attempt, number, waited: SPAN }, &[&[1], A, X, X, &[9], X]),
+        (M::Refuse { lock, request, ahead: 3 }, &[&[2], A, X, &[3]]),
+        (M::Inquire { lock, request, attempt }, &[&[3], A, X, X]),
+        (M::Relinquish { lock, request, attempt }, &[&[4], A, X, X]),
+        (M::Release { lock, request, held: true }, &[&[5], A, X, &[1]]),
+        (M::Confirm { lock, request, number }, &[&[6], A, X, &[9]]),
+        (M::Confirmed { lock, request, attempt, number }, &[&[7], A, X, X, &[9]]),
+        (M::Renew { lock, request, number, lease: SPAN }, &[&[8], A, X, &[9], X]),
+        (M::Renewed { lock, number }, &[&[9], A, &[9]]),
     ];
     pin(37, cases);
 }
@@ -204,8 +206,8 @@ fn the_longest_messages_of_the_locks_fit_a_reliable_message() {
         length(&lamport::Message::RequestAck { lock, own: Some(request), rounds: rounds.clone() }),
         length(&ricart_agrawala::Message::Reply { lock, rounds }),
         length(&grant),
-        length(&voting::Message::Renew { lock, request, number, lease: span }),
+        length(&voting::Message::Vote { lock, request, attempt: u16::MAX, number, waited: span }),
         length(&raymond::Message::Privilege(privilege)),
     ];
-    check_lengths(&lengths, &[41, 36, 38, 50, 39, 34, 31, 47]);
+    check_lengths(&lengths, &[41, 36, 38, 50, 39, 34, 34, 47]);
 }
