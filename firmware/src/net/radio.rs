@@ -25,8 +25,8 @@ use protocol::wire::FRAME_MAX;
 
 const _: () = assert!(FRAME_MAX <= PAYLOAD_BYTES_MAX, "a frame of the protocol fits one frame of the radio");
 
-/// Capacity of the send queue. A step of the protocol sends a handful of frames.
-const SEND_QUEUE_FRAMES: usize = 4;
+/// Capacity of the send queue. What waits in the node can be overtaken by what matters more.
+const SEND_QUEUE_FRAMES: usize = 1;
 /// Capacity of the receive queue. Frames arrive one at a time, and the node takes them within milliseconds.
 const RECEIVE_QUEUE_FRAMES: usize = 4;
 /// How long a frame waits for room in a full queue before it is dropped: longer than the back-offs of one frame.

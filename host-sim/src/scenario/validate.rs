@@ -229,7 +229,7 @@ fn medium(reader: &Reader<'_>, raw: Option<Spanned<RawMedium>>) -> Result<Medium
         capture,
         loss,
         one_way: raw.one_way.map_or(Probability::NEVER, |share| Probability::new(share.into_inner().0)),
-        queue: raw.queue.map_or(16, |queue| queue.into_inner().0 as u16),
+        queue: raw.queue.map_or(1, |queue| queue.into_inner().0 as u16),
     }))
 }
 

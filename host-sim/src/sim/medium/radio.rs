@@ -121,13 +121,18 @@ impl Radio {
         (OVERHEAD_BYTES + bytes as u64) * 8 * 1_000_000 / u64::from(self.plan.bit_rate)
     }
 
+    /// Returns whether a node's transmitter takes another frame.
+    pub(crate) fn has_room(&self, slot: u32) -> bool {
+        self.transmitters[slot as usize].queue.len() < usize::from(self.plan.queue)
+    }
+
     /// Queues a frame for transmission, or drops it if the queue is full.
     pub(crate) fn submit(&mut self, medium: &mut Medium, slot: u32, frame: FrameRef) -> Result<(), Dropped> {
-        let transmitter = &mut self.transmitters[slot as usize];
-        if transmitter.queue.len() >= usize::from(self.plan.queue) {
+        if !self.has_room(slot) {
             medium.stats.queue_full += 1;
             return Err(drop_frame(medium, frame, SendFailure::QueueFull));
         }
+        let transmitter = &mut self.transmitters[slot as usize];
         transmitter.queue.push_back(frame);
         if !transmitter.active {
             self.start_next(medium, slot);

@@ -30,6 +30,14 @@ impl<M: SimNode> World<M> {
         }
     }
 
+    /// Returns whether the medium takes a frame of a node: a transmitter sends one after the other.
+    pub(super) fn takes_frames(&self, slot: u32) -> bool {
+        match &self.channel {
+            Channel::Radio(radio) => radio.has_room(slot),
+            Channel::Lan(_) => true,
+        }
+    }
+
     fn send_over_lan(&mut self, slot: u32, frame: FrameRef, position: usize, observer: &mut impl Observer) {
         let Channel::Lan(lan) = &self.channel else { return };
         let link = self.medium.links.at(position);

@@ -137,9 +137,11 @@ impl<M: SimNode> World<M> {
 
     /// Reports to a node that backs off by itself whether its frame was sent.
     pub(super) fn transmit_done(&mut self, slot: u32, sent: bool, observer: &mut impl Observer) {
-        if M::BACKS_OFF {
-            self.hand_in(slot, observer, |node, now| node.on_transmit_done(now, sent));
-        }
+        self.hand_in(slot, observer, |node, now| {
+            if M::BACKS_OFF {
+                node.on_transmit_done(now, sent);
+            }
+        });
     }
 
     pub(super) fn command(&mut self, slot: u32, command: Command, observer: &mut impl Observer) {
@@ -185,10 +187,12 @@ impl<M: SimNode> World<M> {
         self.nodes[slot as usize].as_mut().filter(|_| up)
     }
 
-    /// Polls a node for records, frames and events until nothing is left.
+    /// Polls a node for records, frames and events until nothing is left, or nothing but frames that its transmitter does
+    /// not take yet.
     pub(super) fn pump(&mut self, slot: u32, observer: &mut impl Observer) {
         let now = self.local_time(slot);
         loop {
+            let ready = self.takes_frames(slot);
             let Some(node) = &mut self.nodes[slot as usize] else { return };
             while let Some(message) = node.poll_message() {
                 observer.on_message(self.medium.now, &message);
@@ -197,7 +201,7 @@ impl<M: SimNode> World<M> {
                 self.states[slot as usize].records = Some(records);
                 let (incarnation, term) = (records.incarnation, records.term);
                 self.emit(slot, EventKind::Stored { incarnation, term }, observer);
-            } else if let Some(len) = node.poll_transmit(now, &mut self.buffer) {
+            } else if let Some(len) = ready.then(|| node.poll_transmit(now, &mut self.buffer)).flatten() {
                 let bytes = &self.buffer[..len];
                 let kind = M::message_name(&self.node_plan, bytes);
                 let frame = self.medium.frames.insert(bytes, slot, self.medium.now, kind);
@@ -249,8 +253,11 @@ impl<M: SimNode> World<M> {
 
     /// Schedules the wake-up at a node's deadline; a wake-up that comes too early is scheduled again when it comes.
     fn schedule(&mut self, slot: u32) {
-        let state = &mut self.states[slot as usize];
         let Some(deadline) = self.nodes[slot as usize].as_ref().and_then(M::deadline) else { return };
+        if deadline <= self.local_time(slot) && !self.takes_frames(slot) {
+            return; // a frame is due, and the transmitter will ask for it
+        }
+        let state = &mut self.states[slot as usize];
         // A deadline in the past expires in the next microsecond: time goes on whatever a node does.
         let at = state.clock.global(deadline).max(self.medium.now + 1);
         if at < state.wake_at {
