@@ -105,7 +105,7 @@ mod tests {
     use protocol::base::term::Term;
     use protocol::election::{Bully, bully};
     use protocol::registry::AnyElectionMessage;
-    use protocol::wire::{Attempt, Boots, FRAME_MAX, Kind, Payload, ReliableHeader, seal};
+    use protocol::wire::{Attempt, Boots, FRAME_MAX, Kind, Payload, Relays, ReliableHeader, seal};
     use protocol::{NodeId, NodeSet};
 
     const KEY: Key = Key::new([7; 16]);
@@ -119,8 +119,8 @@ mod tests {
 
     fn reliable(seq: u32, to: NodeSet) -> Destination {
         let attempt = Attempt { seq, number: 0, hop_limit: 1, sent_at: LamportTime(1) };
-        let recipients = Recipients::Members { set: to, boots: Boots::new() };
-        Destination::Reliable(ReliableHeader { origin: None, attempt, recipients })
+        let recipients = Recipients::Members { set: to, boots: Boots::new(), relays: Relays::Nobody };
+        Destination::Reliable(ReliableHeader { origin: None, attempt, recipients, ack: None })
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn t1_dijkstra_scholten_detects_no_early_end_in_a_storm_either() {
     let mut scenario = load("termination-storm").with_detection("dijkstra-scholten").unwrap();
     scenario.expect.terminations = None; // if the root crashes, the end cannot be detected
     let report = survives(&scenario, storm_seeds());
-    assert!(report.measures["undetectable"].p50 > 0, "{:?}", report.measures);
+    assert!(report.measures["undetectable"].max > 0, "{:?}", report.measures);
 }
 
 #[test]

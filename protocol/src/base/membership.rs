@@ -6,8 +6,14 @@
 
 use super::config::ConfigError;
 use super::ids::{NodeId, SLOTS_MAX};
+use core::array::from_fn;
 use core::fmt::Debug;
-use heapless::Vec;
+use heapless::{Vec, VecView};
+
+/// How many messages of its own a node without a group queues.
+const QUEUE_ALONE: usize = 10;
+/// How many messages of its own a member queues: an answer for each of 15 others, and what it sends besides.
+const QUEUE_GROUPED: usize = 24;
 
 /// Which roster an algorithm works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +32,40 @@ pub trait Membership {
     const GROUPED: bool = true;
 
     /// Something for each of at most `N` members; nothing where there is no group.
-    type PerMember<T: Copy + Debug, const N: usize>: AsRef<[T]> + AsMut<[T]> + Clone + Debug;
+    type PerMember<T: Clone + Debug, const N: usize>: AsRef<[T]> + AsMut<[T]> + Clone + Debug;
 
     /// The same thing for each member.
-    fn per_member<T: Copy + Debug, const N: usize>(thing: T) -> Self::PerMember<T, N>;
+    fn per_member<T: Clone + Debug, const N: usize>(thing: T) -> Self::PerMember<T, N>;
+
+    /// The node's queue of own messages.
+    type Queue<T: Clone>: Queue<T>;
 
     /// The members, in the order that all of them share; empty for a node without a group.
     fn members(&self) -> &[NodeId];
+}
+
+/// A list of bounded length.
+pub trait Queue<T>: Clone {
+    /// The empty list.
+    const EMPTY: Self;
+
+    /// What it holds.
+    fn list(&self) -> &VecView<T, u8>;
+
+    /// What it holds, to be changed.
+    fn list_mut(&mut self) -> &mut VecView<T, u8>;
+}
+
+impl<T: Clone, const LENGTH: usize> Queue<T> for Vec<T, LENGTH, u8> {
+    const EMPTY: Self = Self::new();
+
+    fn list(&self) -> &VecView<T, u8> {
+        self
+    }
+
+    fn list_mut(&mut self) -> &mut VecView<T, u8> {
+        self
+    }
 }
 
 /// No group: the node deals with its radio neighbours only.
@@ -42,11 +75,13 @@ pub struct NoGroup;
 impl Membership for NoGroup {
     const GROUPED: bool = false;
 
-    type PerMember<T: Copy + Debug, const N: usize> = [T; 0];
+    type PerMember<T: Clone + Debug, const N: usize> = [T; 0];
 
-    fn per_member<T: Copy + Debug, const N: usize>(_: T) -> [T; 0] {
+    fn per_member<T: Clone + Debug, const N: usize>(_: T) -> [T; 0] {
         []
     }
+
+    type Queue<T: Clone> = Vec<T, QUEUE_ALONE, u8>;
 
     fn members(&self) -> &[NodeId] {
         &[]
@@ -79,11 +114,13 @@ impl Group {
 }
 
 impl Membership for Group {
-    type PerMember<T: Copy + Debug, const N: usize> = [T; N];
+    type PerMember<T: Clone + Debug, const N: usize> = [T; N];
 
-    fn per_member<T: Copy + Debug, const N: usize>(thing: T) -> [T; N] {
-        [thing; N]
+    fn per_member<T: Clone + Debug, const N: usize>(thing: T) -> [T; N] {
+        from_fn(|_| thing.clone())
     }
+
+    type Queue<T: Clone> = Vec<T, QUEUE_GROUPED, u8>;
 
     fn members(&self) -> &[NodeId] {
         &self.0
@@ -91,11 +128,13 @@ impl Membership for Group {
 }
 
 impl Membership for Option<Group> {
-    type PerMember<T: Copy + Debug, const N: usize> = [T; N];
+    type PerMember<T: Clone + Debug, const N: usize> = [T; N];
 
-    fn per_member<T: Copy + Debug, const N: usize>(thing: T) -> [T; N] {
-        [thing; N]
+    fn per_member<T: Clone + Debug, const N: usize>(thing: T) -> [T; N] {
+        from_fn(|_| thing.clone())
     }
+
+    type Queue<T: Clone> = Vec<T, QUEUE_GROUPED, u8>;
 
     fn members(&self) -> &[NodeId] {
         self.as_ref().map_or(&[], Group::members)

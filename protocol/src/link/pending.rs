@@ -1,12 +1,16 @@
 //! An own message until every recipient has acknowledged it or was abandoned.
 
+use super::pace::Pace;
+use super::round_trip::RoundTrip;
+use super::session::Stream;
 use super::{LinkContext, RELIABLE_MAX};
 use crate::algorithm::Scope;
-use crate::base::config::{Moment, Timing};
+use crate::base::config::Moment;
 use crate::base::ids::NodeSet;
 use crate::base::lamport::LamportTime;
+use crate::base::membership::Membership;
 use crate::base::rng::jitter;
-use crate::base::time::{Duration, Instant};
+use crate::base::time::{CoarseInstant, Duration, Instant};
 use crate::wire::{
     Attempt, BOOTS_MAX, Boots, Destination, NEIGHBOURS_MAX, Origin, Payload, Recipients, ReliableHeader,
 };
@@ -16,9 +20,13 @@ use heapless::Vec;
 /// How often a message to a neighbour is retried: an unreachable one is no neighbour any more.
 pub(super) const NEIGHBOUR_RETRIES: u8 = 6;
 /// How often a message to a member of the group is retried: the failure detector is to give up first.
-pub(super) const MEMBER_RETRIES: u8 = 10;
+pub(super) const MEMBER_RETRIES: u8 = 16;
 /// How many bytes the name of a boot takes at most.
 const BOOT_BYTES_MAX: usize = 5;
+/// How many bytes the acknowledgement that a message takes along takes at most.
+const ACK_BYTES_MAX: usize = 5;
+/// Longest wait for an acknowledgement, where one does not take longer.
+const WAIT_MAX: Duration = Duration::from_secs(2);
 /// How often the retransmission timeout doubles.
 pub(super) const DOUBLINGS_MAX: u8 = 5;
 
@@ -41,27 +49,39 @@ pub(super) struct Retransmit {
     pub(super) sent_at: LamportTime,
     /// The recipients it was not sent to in this round: at its start, all.
     pub(super) unsent: NodeSet,
-    /// How many rounds have started since a recipient last acknowledged it.
+    /// How many rounds have started.
     pub(super) retries: u8,
+    /// To how many recipients this round goes.
+    pub(super) asked: u8,
+    /// How many of them have started since a recipient last acknowledged it.
+    pub(super) silent: u8,
     /// How many frames it took so far.
     pub(super) attempts: u8,
+    /// When this round started.
+    pub(super) started: CoarseInstant,
+    /// Whether it has one recipient.
+    pub(super) alone: bool,
 }
 
 impl Retransmit {
-    /// How long to wait for acknowledgements before the next round.
-    fn timeout(&self, timing: &Timing, random: u32) -> Duration {
-        let timeout = timing.retry.doubled(self.retries.min(DOUBLINGS_MAX));
-        timeout.plus(jitter(timeout.mul_ratio(1, 2), random))
+    /// How long its recipient took to acknowledge it, if it has one and was sent once.
+    pub(super) fn took(&self, to: NodeSet, now: Instant) -> Option<Duration> {
+        (self.retries == 1 && self.alone && to.len() == 1).then(|| self.started.elapsed(now))
     }
 }
 
-impl<P> Pending<P> {
+impl<P: Payload> Pending<P> {
+    /// The stream it belongs to.
+    pub(super) fn stream<G: Membership>(&self) -> Stream {
+        Stream::of::<G>(self.message.kind())
+    }
+
     /// These recipients have it, or are abandoned.
     pub(super) fn acknowledged(&mut self, set: NodeSet) {
         if let Some(retransmit) = &mut self.reliable {
             retransmit.unsent = retransmit.unsent.without(set);
             if self.to.meets(set) {
-                retransmit.retries = 0; // the path works for some: the others get their full number of retries
+                retransmit.silent = 0;
             }
         }
         self.to = self.to.without(set);
@@ -71,6 +91,13 @@ impl<P> Pending<P> {
     pub(super) fn refused(&mut self, set: NodeSet) {
         if let Some(retransmit) = &mut self.reliable {
             retransmit.unsent = retransmit.unsent.with(set.and(self.to));
+        }
+    }
+
+    /// Ends its round after the usual wait, however often it was doubled.
+    pub(super) fn hurry(&mut self, now: Instant, wait: Duration) {
+        if let Some(retransmit) = &self.reliable {
+            self.due = self.due.min(now.after(wait.minus(retransmit.started.elapsed(now))));
         }
     }
 
@@ -85,11 +112,15 @@ impl<P> Pending<P> {
     }
 
     /// Starts the next round when the timeout has passed, a bounded number of times; returns the members it abandons.
-    pub(super) fn end_round(&mut self, now: Instant) -> NodeSet {
+    pub(super) fn end_round<G: Membership>(&mut self, now: Instant, pace: &mut Pace) -> NodeSet {
         if self.due > now || !self.is_timed() {
             return NodeSet::EMPTY;
         }
         let Some(retransmit) = &mut self.reliable else { return NodeSet::EMPTY };
+        // One loss is weather, two in a row are a crowd.
+        if G::GROUPED && retransmit.retries > 1 && self.to.len().saturating_mul(2) > u32::from(retransmit.asked) {
+            pace.fail();
+        }
         retransmit.unsent = self.to;
         match self.scope {
             Scope::Neighbours if retransmit.retries >= NEIGHBOUR_RETRIES => {
@@ -103,48 +134,55 @@ impl<P> Pending<P> {
 
     /// The destination of the next frame of this message, to some or all of `ready`; `open`: the recipients with an open
     /// session.
-    pub(super) fn send<const N: usize>(
+    pub(super) fn send<const N: usize, G: Membership>(
         &mut self,
         cx: &LinkContext<'_, N>,
         ready: NodeSet,
         open: NodeSet,
         bidirectional: NodeSet,
+        trips: &[RoundTrip],
     ) -> Destination
     where
         P: Payload,
     {
-        let named = boots_max(&self.message);
         let Some(retransmit) = &mut self.reliable else { return self.send_unreliable(cx, bidirectional) };
-        let (recipients, hop_limit, sent) = match self.scope {
-            Scope::Neighbours => {
-                let slot = ready.slots().next().unwrap_or(N);
-                let (id, incarnation) = (cx.roster().id_of(slot).unwrap_or(cx.me), cx.peers.boot_of(slot));
-                (Recipients::Node(Origin { id, incarnation }), 1, NodeSet::slot(slot))
-            }
-            Scope::Group | Scope::Nobody if ready.meets(open) => {
-                let set = ready.and(open);
-                (Recipients::Members { set, boots: Boots::new() }, cx.hops, set)
-            }
-            Scope::Group | Scope::Nobody => {
-                let (mut set, mut boots) = (NodeSet::EMPTY, Boots::new());
-                for slot in ready.slots().take(named) {
-                    if boots.push(cx.peers.boot_of(slot)).is_ok() {
-                        set = set.with(NodeSet::slot(slot));
-                    }
+        let (recipients, hop_limit, sent) = if !G::GROUPED || self.scope == Scope::Neighbours {
+            let slot = ready.slots().next().unwrap_or(N);
+            let (id, incarnation) = (cx.roster().id_of(slot).unwrap_or(cx.me), cx.peers.boot_of(slot));
+            (Recipients::Node(Origin { id, incarnation }), 1, NodeSet::slot(slot))
+        } else if ready.meets(open) {
+            let (set, relays) = cx.route(ready.and(open), HeaderRoom::beside(&self.message));
+            (Recipients::Members { set, boots: Boots::new(), relays }, cx.hops, set)
+        } else {
+            let (mut set, mut boots) = (NodeSet::EMPTY, Boots::new());
+            let room = HeaderRoom::beside(&self.message);
+            let (ready, relays) = cx.route(ready, room);
+            for slot in ready.slots().take(room.boots()) {
+                if boots.push(cx.peers.boot_of(slot)).is_ok() {
+                    set = set.with(NodeSet::slot(slot));
                 }
-                (Recipients::Members { set, boots }, cx.hops, set)
             }
+            (Recipients::Members { set, boots, relays }, cx.hops, set)
         };
         let Retransmit { seq, sent_at, attempts: number, .. } = *retransmit;
         if retransmit.unsent == self.to {
-            let Moment { now, random, timing } = cx.moment;
-            self.due = now.after(retransmit.timeout(timing, random));
+            let Moment { now, random, .. } = cx.moment;
+            let wait = if !G::GROUPED || self.scope == Scope::Neighbours {
+                cx.moment.timing.retry
+            } else {
+                cx.patience(self.to, trips)
+            };
+            let wait = wait.doubled(retransmit.silent.min(DOUBLINGS_MAX)).min(WAIT_MAX.max(wait));
+            self.due = now.after(wait.plus(jitter(wait.mul_ratio(1, 2), random)));
+            retransmit.started = CoarseInstant::of(now);
+            retransmit.asked = u8::try_from(self.to.len()).unwrap_or(u8::MAX);
             retransmit.retries = retransmit.retries.saturating_add(1);
+            retransmit.silent = retransmit.silent.saturating_add(1);
         }
         retransmit.unsent = retransmit.unsent.without(sent);
         retransmit.attempts = number.wrapping_add(1);
         let attempt = Attempt { seq: seq.get(), number, hop_limit, sent_at };
-        Destination::Reliable(ReliableHeader { origin: None, attempt, recipients })
+        Destination::Reliable(ReliableHeader { origin: None, attempt, recipients, ack: None })
     }
 
     /// A broadcast where the message is for everybody, otherwise a frame that names as many recipients as it can.
@@ -168,9 +206,35 @@ impl<P> Pending<P> {
     }
 }
 
-/// How many recipients a frame with this message can name by their boots: one fits with the longest message.
-fn boots_max(message: &impl Payload) -> usize {
-    let body = message.encode(&mut [0; RELIABLE_MAX]).unwrap_or(RELIABLE_MAX);
-    let more = RELIABLE_MAX.saturating_sub(body).checked_div(BOOT_BYTES_MAX).unwrap_or(0);
-    more.saturating_add(1).min(BOOTS_MAX)
+/// How many bytes the body of a message leaves to the header, beyond what every message does: the name of a boot and of a
+/// relay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeaderRoom(usize);
+
+impl HeaderRoom {
+    /// Beside a body of this length.
+    pub(super) const fn beside_body(len: usize) -> Self {
+        Self(RELIABLE_MAX.saturating_sub(len))
+    }
+
+    /// Beside this message.
+    pub(super) fn beside(message: &impl Payload) -> Self {
+        Self::beside_body(message.encode(&mut [0; RELIABLE_MAX]).unwrap_or(RELIABLE_MAX))
+    }
+
+    /// Whether a second relay can be named.
+    pub(super) const fn names_two(self) -> bool {
+        self.0 >= 1
+    }
+
+    /// Whether an acknowledgement can be taken along.
+    pub(super) const fn acknowledges(self) -> bool {
+        self.0 > ACK_BYTES_MAX
+    }
+
+    /// How many boots can be named.
+    fn boots(self) -> usize {
+        let more = self.0.saturating_sub(ACK_BYTES_MAX).saturating_sub(1).checked_div(BOOT_BYTES_MAX).unwrap_or(0);
+        more.saturating_add(1).min(BOOTS_MAX)
+    }
 }

@@ -1,16 +1,39 @@
 //! Sending: the queue of own messages, and the next one that is due.
 
-use super::pending::{Pending, Retransmit};
+use super::pending::{HeaderRoom, Pending, Retransmit};
+use super::session::Stream;
 use super::{Full, Link, LinkContext, Outgoing, STALLED_RETRIES};
 use crate::algorithm::Scope;
 use crate::base::config::Moment;
 use crate::base::ids::NodeSet;
+use crate::base::membership::{Membership, Queue};
 use crate::base::rng::jitter;
-use crate::base::time::Instant;
-use crate::wire::{Delivery, Destination, Payload};
+use crate::base::time::CoarseInstant;
+use crate::wire::{Delivery, Destination, Payload, Recipients, Stage};
 use core::num::NonZeroU32;
 
-impl<P: Payload, const N: usize> Link<P, N> {
+/// Which messages leave first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Precedence {
+    /// Elections and leases.
+    Leadership,
+    /// Locks.
+    Locks,
+    /// Applications.
+    Applications,
+}
+
+impl Precedence {
+    fn of<G: Membership>(message: &impl Payload) -> Self {
+        match message.kind().stage() {
+            Some(Stage::Mutex) if G::GROUPED => Self::Locks,
+            Some(Stage::Service) if G::GROUPED => Self::Applications,
+            Some(_) | None => Self::Leadership,
+        }
+    }
+}
+
+impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
     /// Queues a message.
     ///
     /// # Errors
@@ -24,27 +47,51 @@ impl<P: Payload, const N: usize> Link<P, N> {
         let (due, reliable) = match delivery {
             Delivery::Unreliable => (now, None),
             Delivery::Jittered => {
-                self.queue.retain(|old| !(same(old) && old.to.without(to).is_empty()));
+                self.queue.list_mut().retain(|old| !(same(old) && old.to.without(to).is_empty()));
                 (now.after(jitter(timing.contention_window(cx.crowd), random)), None)
             }
             Delivery::Reliable | Delivery::ReliableLatest => {
                 if delivery == Delivery::ReliableLatest {
-                    self.queue.iter_mut().filter(|old| same(old)).for_each(|old| old.acknowledged(to));
+                    self.queue.list_mut().iter_mut().filter(|old| same(old)).for_each(|old| old.acknowledged(to));
                     self.remove_completed();
+                }
+                // What went before and is not acknowledged must not keep this back for long.
+                let stream = Stream::of::<G>(message.kind());
+                let before = |earlier: &&mut Pending<P>| {
+                    G::GROUPED
+                        && earlier.scope == Scope::Group
+                        && earlier.to.meets(to)
+                        && earlier.stream::<G>() == stream
+                };
+                for earlier in self.queue.list_mut().iter_mut().filter(before) {
+                    earlier.hurry(now, cx.patience(earlier.to, self.trips.as_ref()));
                 }
                 let seq = NonZeroU32::MIN.saturating_add(self.seq);
                 self.seq = seq.get();
-                (now, Some(Retransmit { seq, sent_at, unsent: to, retries: 0, attempts: 0 }))
+                (
+                    now,
+                    Some(Retransmit {
+                        seq,
+                        sent_at,
+                        unsent: to,
+                        retries: 0,
+                        asked: 0,
+                        silent: 0,
+                        attempts: 0,
+                        started: CoarseInstant::ZERO,
+                        alone: to.len() == 1,
+                    }),
+                )
             }
         };
-        if delivery == Delivery::Reliable && self.queue.is_full() && !self.make_room() {
+        if delivery == Delivery::Reliable && self.queue.list().is_full() && !self.make_room() {
             if scope != Scope::Group {
                 return Err(Full);
             }
             self.unreachable = self.unreachable.with(to);
             return Ok(());
         }
-        self.queue.push(Pending { message, scope, to, due, reliable }).map_err(|_| Full)
+        self.queue.list_mut().push(Pending { message, scope, to, due, reliable }).map_err(|_| Full)
     }
 
     /// Drops a message that may be lost, or the one that has gone unacknowledged longest; returns whether there is room
@@ -52,11 +99,11 @@ impl<P: Payload, const N: usize> Link<P, N> {
     fn make_room(&mut self) -> bool {
         let droppable = |old: &Pending<P>| old.message.delivery() != Delivery::Reliable;
         let stalled = |old: &&Pending<P>| old.scope == Scope::Group && old.retries() >= STALLED_RETRIES;
-        let most = self.queue.iter().filter(stalled).map(Pending::retries).max();
+        let most = self.queue.list().iter().filter(stalled).map(Pending::retries).max();
         let longest = |old: &Pending<P>| old.scope == Scope::Group && Some(old.retries()) == most;
-        let at = self.queue.iter().position(droppable).or_else(|| self.queue.iter().position(longest));
+        let at = self.queue.list().iter().position(droppable).or_else(|| self.queue.list().iter().position(longest));
         let (mut index, mut abandoned) = (0_usize, NodeSet::EMPTY);
-        self.queue.retain(|old| {
+        self.queue.list_mut().retain(|old| {
             let stays = at != Some(index);
             index = index.saturating_add(1);
             if !stays && !droppable(old) {
@@ -68,32 +115,67 @@ impl<P: Payload, const N: usize> Link<P, N> {
         at.is_some()
     }
 
-    /// The next own message that is due, and its destination.
-    pub(crate) fn poll_message(&mut self, cx: &LinkContext<'_, N>, bidirectional: NodeSet) -> Option<(Destination, P)> {
-        for pending in &mut self.queue {
-            self.unreachable = self.unreachable.with(pending.end_round(cx.moment.now));
+    /// The next own message that is due, and its destination; of the given precedence or above.
+    pub(crate) fn poll_message(
+        &mut self,
+        cx: &LinkContext<'_, N>,
+        bidirectional: NodeSet,
+        lowest: Precedence,
+    ) -> Option<(Destination, P)> {
+        for pending in self.queue.list_mut().iter_mut() {
+            self.unreachable = self.unreachable.with(pending.end_round::<G>(cx.moment.now, &mut self.pace));
         }
         self.remove_completed();
-        let (at, to) = (0..self.queue.len()).find_map(|at| {
-            let to = self.ready(at, cx.moment.now);
-            (!to.is_empty()).then_some((at, to))
-        })?;
-        let pending = self.queue.get_mut(at)?;
-        let destination = pending.send(cx, to, self.sessions.outgoing(), bidirectional);
+        let wait = Some(self.pace.next()).filter(|&next| G::GROUPED && next > cx.moment.now);
+        self.paced_until = None;
+        let mut next: Option<(Precedence, usize)> = None;
+        for (at, pending) in self.queue.list().iter().enumerate() {
+            let precedence = Precedence::of::<G>(&pending.message);
+            if precedence > lowest || self.ready(cx, at).is_empty() {
+                continue;
+            }
+            if wait.is_some() && precedence > Precedence::Leadership && pending.reliable.is_some() {
+                self.paced_until = wait;
+            } else if next.is_none_or(|(first, _)| precedence < first) {
+                next = Some((precedence, at));
+            }
+        }
+        let (precedence, at) = next?;
+        if G::GROUPED && precedence > Precedence::Leadership {
+            self.pace.send(&cx.moment);
+        }
+        let to = self.ready(cx, at);
+        let pending = self.queue.list_mut().get_mut(at)?;
+        let stream = pending.stream::<G>();
+        let open = self.streams.of(stream).outgoing();
+        let mut destination = pending.send::<N, G>(cx, to, open, bidirectional, self.trips.as_ref());
+        if G::GROUPED
+            && let Destination::Reliable(header) = &mut destination
+            && let Recipients::Members { set, .. } = header.recipients
+            && set.len() == 1
+            && HeaderRoom::beside(&pending.message).acknowledges()
+        {
+            let sessions = self.streams.of(stream);
+            header.ack = set.and(sessions.owed()).slots().next().map(|slot| sessions.pay(slot));
+        }
         let message = pending.message.clone();
         self.remove_completed();
         Some((destination, message))
     }
 
-    /// The recipients that the message at `at` may be sent to now: those that have acknowledged every earlier one.
-    fn ready(&self, at: usize, now: Instant) -> NodeSet {
-        let Some(pending) = self.queue.get(at) else { return NodeSet::EMPTY };
+    /// The recipients that the message at `at` may be sent to now: those that have acknowledged every earlier one, and to
+    /// which a way is known.
+    fn ready(&self, cx: &LinkContext<'_, N>, at: usize) -> NodeSet {
+        let Some(pending) = self.queue.list().get(at) else { return NodeSet::EMPTY };
         match pending.reliable {
-            None if pending.due <= now => pending.to,
+            None if pending.due <= cx.moment.now => pending.to,
             None => NodeSet::EMPTY,
             Some(retransmit) => {
-                let before = self.queue.iter().take(at).filter(|other| other.reliable.is_some());
-                before.map(|other| other.to).fold(retransmit.unsent, NodeSet::without)
+                let before = self.queue.list().iter().take(at);
+                let before =
+                    before.filter(|other| other.reliable.is_some() && other.stream::<G>() == pending.stream::<G>());
+                let ready = before.map(|other| other.to).fold(retransmit.unsent, NodeSet::without);
+                if G::GROUPED && pending.scope == Scope::Group { cx.reachable(ready) } else { ready }
             }
         }
     }

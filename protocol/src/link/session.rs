@@ -14,6 +14,57 @@
 //! ends' boots are needed once ends forget.
 
 use crate::base::ids::NodeSet;
+use crate::base::membership::Membership;
+use crate::wire::{Kind, Stage};
+
+/// A message waits for those before it of its own stream only: an election must not wait for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// Elections and leases.
+    Leadership,
+    /// Locks and applications.
+    Others,
+}
+
+impl Stream {
+    pub(super) const ALL: [Self; 2] = [Self::Leadership, Self::Others];
+
+    /// The stream of messages of a kind. A node without a group has neither locks nor applications.
+    pub(crate) fn of<G: Membership>(kind: Kind) -> Self {
+        match kind.stage() {
+            Some(Stage::Mutex | Stage::Service) if G::GROUPED => Self::Others,
+            Some(_) | None => Self::Leadership,
+        }
+    }
+}
+
+/// The sessions of both streams.
+#[derive(Clone, Debug)]
+pub(super) struct Streams<const N: usize> {
+    leadership: Sessions<N>,
+    others: Sessions<N>,
+}
+
+impl<const N: usize> Streams<N> {
+    pub(super) const fn new() -> Self {
+        Self { leadership: Sessions::new(), others: Sessions::new() }
+    }
+
+    /// The sessions of a stream.
+    pub(super) const fn of(&mut self, stream: Stream) -> &mut Sessions<N> {
+        match stream {
+            Stream::Leadership => &mut self.leadership,
+            Stream::Others => &mut self.others,
+        }
+    }
+
+    /// Ends the sessions with these peers: they are in another boot now.
+    pub(super) fn end(&mut self, set: NodeSet) {
+        for stream in Stream::ALL {
+            self.of(stream).end(set);
+        }
+    }
+}
 
 /// The sessions between this boot and the present boots of `N` peers.
 #[derive(Clone, Debug)]
@@ -24,17 +75,20 @@ pub(super) struct Sessions<const N: usize> {
     incoming: NodeSet,
     /// The peers to which this node has an open session.
     outgoing: NodeSet,
+    /// The peers whose last message is to be acknowledged.
+    owed: NodeSet,
 }
 
 impl<const N: usize> Sessions<N> {
     pub(super) const fn new() -> Self {
-        Self { delivered: [0; N], incoming: NodeSet::EMPTY, outgoing: NodeSet::EMPTY }
+        Self { delivered: [0; N], incoming: NodeSet::EMPTY, outgoing: NodeSet::EMPTY, owed: NodeSet::EMPTY }
     }
 
     /// Ends the sessions with these peers: they are in another boot now.
     pub(super) fn end(&mut self, set: NodeSet) {
         self.incoming = self.incoming.without(set);
         self.outgoing = self.outgoing.without(set);
+        self.owed = self.owed.without(set);
     }
 
     /// Returns whether message `seq` of a peer is new, or `None` where it is for no session; `names_me`: whether it names
@@ -52,6 +106,22 @@ impl<const N: usize> Sessions<N> {
         if let Some(delivered) = self.delivered.get_mut(slot) {
             *delivered = seq;
         }
+    }
+
+    /// The last message of a peer is to be acknowledged, now or again.
+    pub(super) fn owe(&mut self, slot: usize) {
+        self.owed = self.owed.with(NodeSet::slot(slot).and(self.incoming));
+    }
+
+    /// The peers whose last message is to be acknowledged.
+    pub(super) const fn owed(&self) -> NodeSet {
+        self.owed
+    }
+
+    /// The message to acknowledge to a peer; it is no longer owed.
+    pub(super) fn pay(&mut self, slot: usize) -> u32 {
+        self.owed = self.owed.without(NodeSet::slot(slot));
+        self.delivered.get(slot).copied().unwrap_or(0)
     }
 
     /// The peers to which this node has an open session.

@@ -6,7 +6,7 @@ use crate::base::config::Moment;
 use crate::base::membership::Membership;
 use crate::base::time::Instant;
 use crate::election::Election;
-use crate::link::RELIABLE_MAX;
+use crate::link::{Precedence, RELIABLE_MAX};
 use crate::mutex::Mutex;
 use crate::service::Service;
 use crate::wire::{self, Destination, FRAME_MAX, Kind, Packet, Payload};
@@ -34,30 +34,15 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         buffer.get(..len)
     }
 
-    /// The kind, the destination and the length of the body of the next frame that is due: acknowledgements first, then
-    /// relays, own messages, heartbeats, hellos.
+    /// The kind, the destination and the length of the body of the next frame that is due: elections and leases first, then
+    /// acknowledgements, heartbeats and hellos, relays, locks, applications.
     fn next_frame(&mut self, now: Instant, body: &mut [u8]) -> Option<(Kind, Destination, usize)> {
-        if let Some(ack) = self.link.poll_ack() {
-            return Some((Kind::ACK, Destination::Broadcast, wire::encode(&ack, body)?));
-        }
-        let bidirectional = self.shared.peers.bidirectional();
         let hellos = self.uses(Scope::Neighbours);
-        let cx = self.shared.link_context(now, hellos);
-        if G::GROUPED
-            && let Some((kind, destination, bytes)) = self.link.poll_relay(&cx)
-        {
-            for (to, &byte) in body.get_mut(..bytes.len())?.iter_mut().zip(&bytes) {
-                *to = byte;
-            }
-            return Some((kind, destination, bytes.len()));
+        if let Some(frame) = self.next_message(now, Precedence::Leadership, body) {
+            return Some(frame);
         }
-        if let Some((destination, message)) = self.link.poll_message(&cx, bidirectional) {
-            let longest = if matches!(destination, Destination::Reliable(_)) { RELIABLE_MAX } else { FRAME_MAX };
-            let Some(len) = message.encode(body).filter(|&len| len <= longest) else {
-                self.shared.halt(Halt::Frame);
-                return None;
-            };
-            return Some((message.kind(), destination, len));
+        if let Some(acks) = self.link.poll_acks(&self.shared.link_context(now, hellos)) {
+            return Some((Kind::ACK, Destination::Broadcast, wire::encode(&acks, body)?));
         }
         if self.is_member()
             && let Some(mut heartbeat) = self.detector.poll_heartbeat(&self.shared.detector_context(now))
@@ -65,12 +50,45 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
             self.shared.peers.name_members(&mut heartbeat);
             return Some((Kind::HEARTBEAT, Destination::Broadcast, wire::encode(&heartbeat, body)?));
         }
-        if !hellos {
-            return None;
+        if hellos {
+            let shared = &mut self.shared;
+            let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
+            if let Some(hello) = shared.peers.poll_hello(moment) {
+                return Some((Kind::HELLO, Destination::Broadcast, wire::encode(&hello, body)?));
+            }
         }
-        let shared = &mut self.shared;
-        let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
-        let hello = shared.peers.poll_hello(moment)?;
-        Some((Kind::HELLO, Destination::Broadcast, wire::encode(&hello, body)?))
+        if !G::GROUPED {
+            return None; // it has neither relays nor locks nor applications
+        }
+        let cx = self.shared.link_context(now, hellos);
+        if let Some((kind, destination, bytes)) = self.link.poll_relay(&cx) {
+            for (to, &byte) in body.get_mut(..bytes.len())?.iter_mut().zip(&bytes) {
+                *to = byte;
+            }
+            return Some((kind, destination, bytes.len()));
+        }
+        self.next_message(now, Precedence::Applications, body)
+    }
+
+    /// The next own message of this precedence or above.
+    fn next_message(
+        &mut self,
+        now: Instant,
+        lowest: Precedence,
+        body: &mut [u8],
+    ) -> Option<(Kind, Destination, usize)> {
+        let bidirectional = self.shared.peers.bidirectional();
+        let cx = self.shared.link_context(now, self.uses(Scope::Neighbours));
+        let (destination, message) = self.link.poll_message(&cx, bidirectional, lowest)?;
+        let reliable = matches!(destination, Destination::Reliable(_));
+        let longest = if reliable { RELIABLE_MAX } else { FRAME_MAX };
+        let Some(len) = message.encode(body).filter(|&len| len <= longest) else {
+            self.shared.halt(Halt::Frame);
+            return None;
+        };
+        if G::GROUPED {
+            self.link.watch(&cx, message.kind(), &destination, body.get(..len)?);
+        }
+        Some((message.kind(), destination, len))
     }
 }

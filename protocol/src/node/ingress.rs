@@ -3,11 +3,12 @@
 use super::{Node, StageMessage};
 use crate::algorithm::{self, Scope};
 use crate::base::config::Moment;
+use crate::base::ids::NodeSet;
 use crate::base::lamport::LamportTime;
 use crate::base::membership::Membership;
 use crate::base::time::Instant;
 use crate::election::Election;
-use crate::link::Ack;
+use crate::link::{Acks, Stream};
 use crate::mutex::Mutex;
 use crate::peers::detector::Heartbeat;
 use crate::peers::table::Hello;
@@ -58,18 +59,28 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
     }
 
     fn on_ack(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), DropReason> {
-        let ack: Ack = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
-        let hellos = self.uses(Scope::Neighbours);
-        if ack.origin != self.shared.config.me {
-            if G::GROUPED {
-                self.link.relay_ack(&self.shared.link_context(now, hellos), ack);
+        let acks: Acks = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
+        let (me, hellos) = (self.shared.origin(), self.uses(Scope::Neighbours));
+        let sender = self.shared.peers.roster().set_of(packet.sender);
+        for ack in &acks.accepted {
+            let cx = self.shared.link_context(now, hellos);
+            if ack.origin != me.id {
+                if G::GROUPED {
+                    self.link.carry(&cx, packet.sender, ack);
+                }
+            } else if ack.incarnation == me.incarnation {
+                self.link.on_ack(&cx, ack.seq, if ack.by.is_empty() { sender } else { ack.by });
             }
-            return Ok(());
         }
-        if ack.incarnation == self.shared.records.incarnation {
-            self.shared.peers.on_reliable(Origin { id: ack.by, incarnation: ack.boot })?;
+        let Some(refusal) = acks.refused else { return Ok(()) };
+        if refusal.origin != me.id {
+            if G::GROUPED {
+                self.link.carry_refusal(&self.shared.link_context(now, hellos), refusal);
+            }
+        } else if refusal.incarnation == me.incarnation {
+            let slot = self.shared.peers.on_reliable(Origin { id: refusal.by, incarnation: refusal.boot })?;
             self.report_links(now); // it may be the first word of a new boot
-            self.link.on_ack(&self.shared.link_context(now, hellos), ack);
+            self.link.on_refusal(&self.shared.link_context(now, hellos), slot, &refusal);
         }
         Ok(())
     }
@@ -91,7 +102,8 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         if proven {
             shared.lamport.observe(heartbeat.lamport);
         }
-        self.detector.on_heartbeat(&shared.detector_context(now), from, &heartbeat, proven);
+        let news = self.detector.on_heartbeat(&shared.detector_context(now), from, &heartbeat, proven);
+        shared.peers.set_next_hop(news, packet.sender);
         self.hurry_heartbeat(now);
         self.report_members(now);
         if proven { Ok(()) } else { Err(DropReason::NoSession) }
@@ -153,11 +165,18 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         let slot = self.shared.peers.on_reliable(origin)?;
         self.report_links(now); // it may be the first message of a new boot
         let cx = self.shared.link_context(now, hellos);
-        let accepted = self.link.accept(&cx, slot, header);
-        if let Ok(_) | Err(DropReason::NoSession) = accepted {
-            self.link.acknowledge(&cx, origin, header, accepted.is_ok());
+        let stream = Stream::of::<G>(packet.kind);
+        let accepted = self.link.accept(&cx, slot, header, stream);
+        match accepted {
+            Ok(new) => self.link.acknowledge(&cx, slot, header, stream, new),
+            Err(DropReason::NoSession) => self.link.refuse(&cx, origin, header),
+            Err(_) => {} // the origin asks again
         }
-        if !accepted? {
+        let new = accepted?;
+        if let Some(seq) = header.ack {
+            self.link.on_ack(&cx, seq, NodeSet::slot(slot));
+        }
+        if !new {
             return Err(DropReason::Duplicate);
         }
         self.shared.lamport.observe(header.attempt.sent_at);

@@ -45,11 +45,15 @@ pub use io::{Boot, Halt, Input, Notice, Stages};
 /// How many notices are queued: the host polls them after every input, and no input makes all stages notify at once.
 const NOTICES_MAX: usize = algorithm::OUTPUTS_MAX;
 
+/// The link of a node, by the types of its stages.
+type NodeLink<E, M, S, const N: usize, G> =
+    Link<StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N, G>;
+
 /// A node with an election `E`, a lock `M`, room for `N` peers, a service `S` and a membership `G`.
 #[derive(Clone, Debug)]
 pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G: Membership = NoGroup> {
     shared: Shared<N>,
-    link: Link<StageMessage<E::Message, M::Message, S::Message>, N>,
+    link: NodeLink<E, M, S, N, G>,
     detector: Detector<N, G>,
     election: E,
     /// The member the leader's heartbeats come from.

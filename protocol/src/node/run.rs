@@ -11,7 +11,7 @@ use crate::peers::detector::Detector;
 use crate::wire::{Delivery, Payload};
 
 /// What a stage takes its steps on.
-pub(super) struct Runner<'n, P, const N: usize, G: Membership> {
+pub(super) struct Runner<'n, P: Payload, const N: usize, G: Membership> {
     pub(super) now: Instant,
     /// Whether the node exchanges hellos.
     pub(super) hellos: bool,
@@ -19,7 +19,7 @@ pub(super) struct Runner<'n, P, const N: usize, G: Membership> {
     pub(super) view: NodeSet,
     pub(super) shared: &'n mut Shared<N>,
     pub(super) detector: &'n Detector<N, G>,
-    pub(super) link: &'n mut Link<P, N>,
+    pub(super) link: &'n mut Link<P, N, G>,
 }
 
 impl<P: Payload, const N: usize, G: Membership> Runner<'_, P, N, G> {
@@ -48,9 +48,9 @@ impl<P: Payload, const N: usize, G: Membership> Runner<'_, P, N, G> {
 }
 
 /// Gives a message to the link.
-fn submit<P: Payload, const N: usize>(
+fn submit<P: Payload, const N: usize, G: Membership>(
     shared: &mut Shared<N>,
-    link: &mut Link<P, N>,
+    link: &mut Link<P, N, G>,
     now: Instant,
     hellos: bool,
     outgoing: Outgoing,

@@ -141,17 +141,19 @@ impl<const N: usize, G: Membership> Detector<N, G> {
         core::mem::take(&mut self.changes)
     }
 
-    /// Handles a member's heartbeat. It shows that the member is up if it is `proven` to be no recording.
+    /// Handles a member's heartbeat; returns the members of which it is the newest word. It shows that the member is up if
+    /// it is `proven` to be no recording.
     pub(crate) fn on_heartbeat(
         &mut self,
         cx: &DetectorContext<'_>,
         from: NodeSet,
         heartbeat: &Heartbeat,
         proven: bool,
-    ) {
+    ) -> NodeSet {
         if !proven {
-            return;
+            return NodeSet::EMPTY;
         }
+        let mut news = from;
         let now = cx.moment.now;
         for slot in from.slots() {
             let count = heartbeat.counts.get(slot).copied();
@@ -161,7 +163,9 @@ impl<const N: usize, G: Membership> Detector<N, G> {
             self.on_alive(slot, now);
         }
         for (slot, &count) in heartbeat.counts.iter().enumerate() {
-            self.on_relayed_count(cx, slot, count);
+            if self.on_relayed_count(cx, slot, count) {
+                news = news.with(NodeSet::slot(slot));
+            }
         }
         for &(slot, advertised) in &heartbeat.relayed {
             let slot = usize::from(slot);
@@ -170,21 +174,23 @@ impl<const N: usize, G: Membership> Detector<N, G> {
                 member.advertised = advertised;
             }
         }
+        news
     }
 
-    /// Handles a member's counter as another member relays it.
-    fn on_relayed_count(&mut self, cx: &DetectorContext<'_>, slot: usize, count: u8) {
+    /// Handles a member's counter as another member relays it; returns whether it is news.
+    fn on_relayed_count(&mut self, cx: &DetectorContext<'_>, slot: usize, count: u8) -> bool {
         let set = NodeSet::slot(slot);
-        let Some(member) = self.members.as_mut().get_mut(slot) else { return };
+        let Some(member) = self.members.as_mut().get_mut(slot) else { return false };
         let ahead = count.wrapping_sub(member.count);
         let newer = (1..=i8::MAX.unsigned_abs()).contains(&ahead) || (!self.seen.meets(set) && count != 0);
         if !newer {
-            return;
+            return false;
         }
         member.count = count;
         if !set.meets(cx.me) {
             self.on_alive(slot, cx.moment.now);
         } // otherwise this node has rebooted, and continues from its old counter
+        true
     }
 
     /// Records that a member's counter has grown.

@@ -100,6 +100,8 @@ pub struct PeerTable<const N: usize> {
     hello: Trickle,
     /// The slot from which the next hello lists ids.
     cursor: usize,
+    /// The member in range over which the newest word of each member came first, by slot.
+    next_hops: [u8; N],
     /// No neighbour times out before this.
     check_at: Option<Instant>,
 }
@@ -119,6 +121,7 @@ impl<const N: usize> PeerTable<N> {
             renewed: NodeSet::EMPTY,
             hello: Trickle::new(moment),
             cursor: 0,
+            next_hops: [u8::MAX; N],
             check_at: None,
         }
     }
@@ -157,6 +160,34 @@ impl<const N: usize> PeerTable<N> {
     /// Returns the neighbours: the nodes in range that receive this node too.
     pub(crate) const fn bidirectional(&self) -> NodeSet {
         self.bidirectional
+    }
+
+    /// Returns the next hop on the way to the member in `slot`: itself where it is in range; `None` where no way is known.
+    pub(crate) fn next_hop(&self, slot: Option<usize>) -> Option<usize> {
+        let slot = slot?;
+        let next = self.next_hops.get(slot).map(|&next| usize::from(next))?;
+        if self.is_good(slot) {
+            return Some(slot);
+        }
+        Some(next).filter(|&next| self.in_range.meets(NodeSet::slot(next)))
+    }
+
+    /// Returns whether most frames of the node in `slot` arrive.
+    fn is_good(&self, slot: usize) -> bool {
+        self.in_range.meets(NodeSet::slot(slot)) && self.peers.get(slot).is_some_and(|peer| peer.quality.good)
+    }
+
+    /// Records that the newest word of these members came from a neighbour. Where its frames often get lost, the ways that
+    /// are known stay.
+    pub(crate) fn set_next_hop(&mut self, members: NodeSet, from: NodeId) {
+        let Some(next) = self.roster.view().slot_of(from) else { return };
+        let good = self.is_good(next);
+        for slot in members.slots() {
+            let known = self.next_hop(Some(slot)).is_some();
+            if let Some(next_hop) = self.next_hops.get_mut(slot).filter(|_| good || !known) {
+                *next_hop = u8::try_from(next).unwrap_or(u8::MAX);
+            }
+        }
     }
 
     /// Returns the mean quality of the bidirectional links, of 255.

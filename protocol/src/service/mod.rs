@@ -23,7 +23,6 @@ pub use application::Application;
 use crate::algorithm::{Algorithm, Context, Input, OUTPUTS_MAX, Outbox, Scope};
 use crate::base::ids::NodeId;
 use crate::base::time::Instant;
-use crate::link::UNACKED_MAX;
 use crate::wire::{self, NoMessage};
 use core::convert::Infallible;
 use heapless::Deque;
@@ -31,7 +30,6 @@ use serde::{Deserialize, Serialize};
 
 /// Unacknowledged reliable messages in the link from which on the service is not polled for more.
 pub(crate) const SERVICE_UNACKED_MAX: usize = 4;
-const _: () = assert!(SERVICE_UNACKED_MAX <= UNACKED_MAX, "a service must not stop the link from accepting messages");
 
 /// Notices of a service that the host has not polled yet; the host polls them after every input.
 pub type NoticeQueue<N> = Deque<N, { OUTPUTS_MAX + 4 }>;

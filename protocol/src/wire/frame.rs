@@ -1,6 +1,6 @@
 //! A frame's header, from bytes and to bytes.
 
-use super::{FRAME_MAX, Key, Kind, VERSION, encode};
+use super::{FRAME_MAX, Key, Kind, VERSION, encode, route};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
 use heapless::Vec;
@@ -32,6 +32,42 @@ pub const BOOTS_MAX: usize = 4;
 /// The boots of recipients, as the writer knows them: incarnations, 0 where it knows none.
 pub type Boots = Vec<u32, BOOTS_MAX, u8>;
 
+/// Which members are to relay a message to those of its recipients that are out of the sender's range, by slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Relays {
+    /// None: all recipients are in range.
+    #[default]
+    Nobody,
+    /// This one.
+    One(u8),
+    /// These two.
+    Two(u8, u8),
+}
+
+impl Relays {
+    /// These, and the member in `slot`; `None` where that are more than two.
+    #[must_use]
+    pub fn with(self, slot: usize) -> Option<Self> {
+        let new = u8::try_from(slot).ok()?;
+        match self {
+            Self::Nobody => Some(Self::One(new)),
+            Self::One(one) if one != new => Some(Self::Two(one, new)),
+            Self::Two(one, two) if one != new && two != new => None,
+            Self::One(_) | Self::Two(..) => Some(self),
+        }
+    }
+
+    /// Returns whether the member in `slot` is to relay.
+    #[must_use]
+    pub fn include(self, slot: usize) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::One(one) => usize::from(one) == slot,
+            Self::Two(one, two) => usize::from(one) == slot || usize::from(two) == slot,
+        }
+    }
+}
+
 /// Where a frame goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
@@ -52,6 +88,8 @@ pub struct ReliableHeader {
     pub attempt: Attempt,
     /// The recipients.
     pub recipients: Recipients,
+    /// Where there is one recipient: its last message that the origin has accepted, unless that was said before.
+    pub ack: Option<u32>,
 }
 
 /// One attempt to deliver a reliable message.
@@ -88,57 +126,9 @@ pub enum Recipients {
         /// The boot of each of them that the message is for, in the order of the set; empty where all of them have opened
         /// a session with the origin in their present boot.
         boots: Boots,
+        /// The members on the way to them.
+        relays: Relays,
     },
-}
-
-/// A [`Destination`] as it is sent.
-#[derive(Serialize, Deserialize)]
-enum Route {
-    Broadcast,
-    Neighbours(Vec<NodeId, NEIGHBOURS_MAX>),
-    Node(Attempt, Origin),
-    Members(Attempt, NodeSet, Boots),
-    Relayed(Origin, Attempt, NodeSet, Boots),
-}
-
-impl Route {
-    /// The route of a destination; `None` for a relayed message to a neighbour, which nobody relays.
-    fn of(destination: &Destination) -> Option<Self> {
-        Some(match destination {
-            Destination::Broadcast => Self::Broadcast,
-            Destination::Neighbours(ids) => Self::Neighbours(ids.clone()),
-            Destination::Reliable(ReliableHeader { origin, attempt, recipients }) => match (origin, recipients) {
-                (None, Recipients::Node(node)) => Self::Node(*attempt, *node),
-                (None, Recipients::Members { set, boots }) => Self::Members(*attempt, *set, boots.clone()),
-                (Some(origin), Recipients::Members { set, boots }) => {
-                    Self::Relayed(*origin, *attempt, *set, boots.clone())
-                }
-                (Some(_), Recipients::Node(_)) => return None,
-            },
-        })
-    }
-
-    /// The destination; `None` where it contradicts itself.
-    fn destination(self) -> Option<Destination> {
-        let (origin, attempt, recipients) = match self {
-            Self::Broadcast => return Some(Destination::Broadcast),
-            Self::Neighbours(ids) => return Some(Destination::Neighbours(ids)),
-            Self::Node(attempt, node) => (None, attempt, Recipients::Node(node)),
-            Self::Members(attempt, set, boots) => (None, attempt, Recipients::Members { set, boots }),
-            Self::Relayed(origin, attempt, set, boots) => (Some(origin), attempt, Recipients::Members { set, boots }),
-        };
-        let named = match &recipients {
-            Recipients::Node(_) => true,
-            Recipients::Members { set, boots } => {
-                boots.is_empty() || usize::try_from(set.len()).is_ok_and(|members| members == boots.len())
-            }
-        };
-        (named && attempt.sent_at <= LamportTime::MAX).then_some(Destination::Reliable(ReliableHeader {
-            origin,
-            attempt,
-            recipients,
-        }))
-    }
 }
 
 impl Packet<'_> {
@@ -212,8 +202,7 @@ pub fn open<'a>(key: &Key, frame: &'a [u8]) -> Result<Packet<'a>, DropReason> {
     if kind.stage().is_none() {
         return Err(DropReason::UnknownKind);
     }
-    let (route, body) = postcard::take_from_bytes::<Route>(rest).map_err(|_| DropReason::Malformed)?;
-    let destination = route.destination().ok_or(DropReason::Malformed)?;
+    let (destination, body) = route::take(rest).ok_or(DropReason::Malformed)?;
     let Sender { id: sender, incarnation, seq } = sender;
     Ok(Packet { kind, sender, incarnation, seq, destination, body })
 }
@@ -226,7 +215,7 @@ pub fn seal(key: &Key, packet: &Packet<'_>, buffer: &mut [u8]) -> Option<usize> 
     rest.append(&[VERSION])?;
     rest.encode(&Sender { id: sender, incarnation, seq })?;
     rest.append(&[kind.byte()])?;
-    rest.encode(&Route::of(destination)?)?;
+    route::write(destination, &mut rest)?;
     rest.append(body)?;
     let tag = key.tag(rest.buffer.get(..rest.used)?);
     rest.append(&tag)?;
@@ -234,13 +223,13 @@ pub fn seal(key: &Key, packet: &Packet<'_>, buffer: &mut [u8]) -> Option<usize> 
 }
 
 /// A buffer and how much of it is used.
-struct Rest<'b> {
+pub(super) struct Rest<'b> {
     buffer: &'b mut [u8],
     used: usize,
 }
 
 impl Rest<'_> {
-    fn append(&mut self, bytes: &[u8]) -> Option<()> {
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Option<()> {
         let end = self.used.checked_add(bytes.len())?;
         for (to, &byte) in self.buffer.get_mut(self.used..end)?.iter_mut().zip(bytes) {
             *to = byte;
@@ -249,7 +238,7 @@ impl Rest<'_> {
         Some(())
     }
 
-    fn encode<T: Serialize>(&mut self, value: &T) -> Option<()> {
+    pub(super) fn encode<T: Serialize>(&mut self, value: &T) -> Option<()> {
         let written = encode(value, self.buffer.get_mut(self.used..)?)?;
         self.used = self.used.checked_add(written)?;
         Some(())
@@ -268,10 +257,10 @@ mod tests {
 
     fn reliable() -> Destination {
         let boots = Vec::from_slice(&[9]).unwrap();
-        let recipients = Recipients::Members { set: NodeSet::slot(3), boots };
+        let recipients = Recipients::Members { set: NodeSet::slot(3), boots, relays: Relays::Two(1, 2) };
         let origin = Some(Origin { id: NodeId(4), incarnation: 1 });
         let attempt = Attempt { seq: 2, number: 0, hop_limit: 5, sent_at: LamportTime(6) };
-        Destination::Reliable(ReliableHeader { origin, attempt, recipients })
+        Destination::Reliable(ReliableHeader { origin, attempt, recipients, ack: Some(300) })
     }
 
     #[test]
@@ -290,16 +279,15 @@ mod tests {
     #[test]
     fn a_header_that_contradicts_itself_is_malformed() {
         let Destination::Reliable(header) = reliable() else { unreachable!() };
+        let mut buffer = [0; FRAME_MAX];
         let one_boot = Vec::from_slice(&[9]).unwrap();
-        let two_members = Recipients::Members { set: NodeSet::first(2), boots: one_boot };
+        let two_members = Recipients::Members { set: NodeSet::first(2), boots: one_boot, relays: Relays::Nobody };
+        let broken = ReliableHeader { recipients: two_members, ..header.clone() };
+        assert_eq!(seal(&KEY, &packet(Destination::Reliable(broken)), &mut buffer), None);
         let late = Attempt { sent_at: LamportTime(LamportTime::MAX.0 + 1), ..header.attempt };
-        for broken in
-            [ReliableHeader { recipients: two_members, ..header.clone() }, ReliableHeader { attempt: late, ..header }]
-        {
-            let mut buffer = [0; FRAME_MAX];
-            let len = seal(&KEY, &packet(Destination::Reliable(broken)), &mut buffer).unwrap();
-            assert_eq!(open(&KEY, &buffer[..len]), Err(DropReason::Malformed));
-        }
+        let broken = ReliableHeader { attempt: late, ..header };
+        let len = seal(&KEY, &packet(Destination::Reliable(broken)), &mut buffer).unwrap();
+        assert_eq!(open(&KEY, &buffer[..len]), Err(DropReason::Malformed));
     }
 
     #[test]

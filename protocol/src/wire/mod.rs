@@ -16,11 +16,12 @@
 mod frame;
 mod kind;
 mod message;
+mod route;
 
 pub use crate::base::key::Key;
 pub use frame::{
-    Attempt, BOOTS_MAX, Boots, Destination, DropReason, NEIGHBOURS_MAX, Origin, Packet, Recipients, ReliableHeader,
-    open, seal,
+    Attempt, BOOTS_MAX, Boots, Destination, DropReason, NEIGHBOURS_MAX, Origin, Packet, Recipients, Relays,
+    ReliableHeader, open, seal,
 };
 pub use kind::{Kind, Stage};
 pub use message::{Delivery, Kinded, Message, NoMessage, Payload};

@@ -7,7 +7,7 @@ use protocol::base::term::Term;
 use protocol::election::leadership::LeaderMessage;
 use protocol::election::{bully, chang_roberts, lelann, ring, wireless, wireless_flat};
 use protocol::lease;
-use protocol::link::{Ack, RELIABLE_MAX};
+use protocol::link::{Ack, Acks, RELIABLE_MAX, Refusal};
 use protocol::mutex::Fence;
 use protocol::peers::detector::{AdvertisedCapacity, Heartbeat};
 use protocol::peers::table::Hello;
@@ -17,7 +17,8 @@ use protocol::service::demo::{counter, diffusing::Work, tokens::Give};
 use protocol::service::snapshot::{self, AbortReason, Fragment};
 use protocol::service::termination::{dijkstra_scholten, wave};
 use protocol::wire::{
-    self, Attempt, Boots, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Payload, Recipients, ReliableHeader,
+    self, Attempt, Boots, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Payload, Recipients, Relays,
+    ReliableHeader,
 };
 use protocol::{Duration, NodeId, NodeSet};
 use std::fmt::Debug;
@@ -219,9 +220,15 @@ fn heartbeat_hello_and_ack_are_pinned() {
     let listed = Vec::from_slice(&[NodeId(1), NodeId(300)]).unwrap();
     let hello = Hello { complete: true, waiting: 1, named, listed };
     assert_eq!(encoded(&hello), [1, 1, 1, 4, 0xAC, 2, 2, 1, 0xAC, 2]);
-    let (origin, by) = (NodeId(300), NodeId(4));
-    let ack = Ack { origin, incarnation: 2, seq: 3, attempt: 1, by, boot: 5, accepted: true, hop_limit: 8 };
-    assert_eq!(encoded(&ack), [0xAC, 2, 2, 3, 1, 4, 5, 1, 8]);
+    let (origin, by) = (NodeId(300), NodeSet::slot(2));
+    let here = Ack { origin, incarnation: 2, seq: 3, via: None, by: NodeSet::EMPTY };
+    let far = Ack { origin, incarnation: 2, seq: 3, via: Some(7), by };
+    let refused = Some(Refusal { origin, incarnation: 2, seq: 3, via: Some(7), by: NodeId(4), boot: 5 });
+    let accepted = Vec::from_slice(&[here, far]).unwrap();
+    let both = [2, 0xAC, 2, 2, 3, 0, 0, 0xAC, 2, 2, 3, 1, 7, 4];
+    assert_eq!(encoded(&Acks { accepted: accepted.clone(), refused: None }), [&both[..], &[0]].concat());
+    let bytes = [&both[..], &[1, 0xAC, 2, 2, 3, 1, 7, 4, 5]].concat();
+    assert_eq!(encoded(&Acks { accepted, refused }), bytes);
 }
 
 #[test]
@@ -345,12 +352,27 @@ fn the_frame_around_a_message_is_pinned() {
     let attempt = Attempt { seq: 3, number: 1, hop_limit: 4, sent_at: LamportTime(6) };
     let node = Origin { id: NodeId(9), incarnation: 300 };
     let (set, origin) = (NodeSet::slot(0).with(NodeSet::slot(2)), Some(node));
-    let members = |boots: &[u32]| Recipients::Members { set, boots: Boots::from_slice(boots).unwrap() };
+    let members = |boots: &[u32], relays| {
+        let boots = Boots::from_slice(boots).unwrap();
+        Recipients::Members { set, boots, relays }
+    };
     let cases: [(ReliableHeader, &[u8]); 4] = [
-        (ReliableHeader { origin: None, attempt, recipients: Recipients::Node(node) }, &[2, 3, 1, 4, 6, 9, 0xAC, 2]),
-        (ReliableHeader { origin: None, attempt, recipients: members(&[]) }, &[3, 3, 1, 4, 6, 5, 0]),
-        (ReliableHeader { origin: None, attempt, recipients: members(&[1, 300]) }, &[3, 3, 1, 4, 6, 5, 2, 1, 0xAC, 2]),
-        (ReliableHeader { origin, attempt, recipients: members(&[]) }, &[4, 9, 0xAC, 2, 3, 1, 4, 6, 5, 0]),
+        (
+            ReliableHeader { origin: None, attempt, recipients: Recipients::Node(node), ack: None },
+            &[2, 3, 1, 4, 6, 9, 0xAC, 2],
+        ),
+        (
+            ReliableHeader { origin: None, attempt, recipients: members(&[], Relays::Nobody), ack: None },
+            &[0x80, 3, 1, 4, 6, 5],
+        ),
+        (
+            ReliableHeader { origin: None, attempt, recipients: members(&[1, 300], Relays::One(6)), ack: Some(300) },
+            &[0x96, 3, 1, 4, 6, 5, 1, 0xAC, 2, 6, 0xAC, 2],
+        ),
+        (
+            ReliableHeader { origin, attempt, recipients: members(&[], Relays::Two(6, 7)), ack: None },
+            &[0x89, 9, 0xAC, 2, 3, 1, 4, 6, 5, 6, 7],
+        ),
     ];
     for (header, bytes) in cases {
         let reliable = frame(Kind::new(18), Destination::Reliable(header), &[]);
@@ -375,13 +397,13 @@ fn longest_frame<M: Payload>(destination: Destination, message: &M) -> Option<us
 }
 
 #[test]
-fn the_longest_reliable_message_fits_a_frame_that_names_one_boot() {
+fn the_longest_reliable_message_fits_a_frame_that_names_one_boot_and_one_relay() {
     let max = u32::MAX;
     let node = Origin { id: NodeId(max), incarnation: max };
     let attempt = Attempt { seq: max, number: u8::MAX, hop_limit: u8::MAX, sent_at: LamportTime::MAX };
     let boots = Boots::from_slice(&[max]).unwrap();
-    let recipients = Recipients::Members { set: NodeSet::slot(63), boots };
-    let destination = Destination::Reliable(ReliableHeader { origin: Some(node), attempt, recipients });
+    let recipients = Recipients::Members { set: NodeSet::slot(63), boots, relays: Relays::One(u8::MAX) };
+    let destination = Destination::Reliable(ReliableHeader { origin: Some(node), attempt, recipients, ack: None });
     let sealed = |body: &[u8]| {
         let destination = destination.clone();
         let packet = Packet { kind: Kind::new(16), sender: node.id, incarnation: max, seq: max, destination, body };
@@ -398,7 +420,7 @@ fn no_message_of_the_wireless_election_takes_more_than_84_bytes() {
     let runner_up = Some(leader);
     let attempt = Attempt { seq: u32::MAX, number: u8::MAX, hop_limit: 1, sent_at: LamportTime::MAX };
     let recipients = Recipients::Node(Origin { id: parent, incarnation: u32::MAX });
-    let header = ReliableHeader { origin: None, attempt, recipients };
+    let header = ReliableHeader { origin: None, attempt, recipients, ack: None };
     let some = Destination::Neighbours(Vec::from_array([parent; wire::NEIGHBOURS_MAX]));
     let longest = [
         (Destination::Broadcast, M::Heartbeat { term, leader, count: u32::MAX, age: u8::MAX }),

@@ -9,7 +9,9 @@ use protocol::election::Wireless;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Node, Stages};
 use protocol::service::NoService;
-use protocol::wire::{self, Attempt, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Recipients, ReliableHeader};
+use protocol::wire::{
+    self, Attempt, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Recipients, Relays, ReliableHeader,
+};
 use protocol::{Config, Duration, Instant, NodeId, NodeSet};
 
 type Plain = Net<Wireless, NoMutex>;
@@ -39,17 +41,21 @@ fn destination() -> impl Strategy<Value = Destination> {
     let recipients = prop_oneof![
         (any::<u32>(), 0..3_u32)
             .prop_map(|(id, incarnation)| Recipients::Node(Origin { id: NodeId(id % 4), incarnation })),
-        (0..70_usize, proptest::collection::vec(0..3_u32, 0..=4)).prop_map(|(count, boots)| {
-            Recipients::Members { set: NodeSet::first(count), boots: boots.into_iter().collect() }
-        }),
+        (0..70_usize, proptest::collection::vec(0..3_u32, 0..=4), any::<[u8; 2]>()).prop_map(
+            |(count, boots, [one, two])| {
+                let relays = [Relays::Nobody, Relays::One(two), Relays::Two(one, two)][usize::from(one % 3)];
+                Recipients::Members { set: NodeSet::first(count), boots: boots.into_iter().collect(), relays }
+            }
+        ),
     ];
     let origin = proptest::option::of((0..5_u32, 0..3_u32))
         .prop_map(|origin| origin.map(|(id, incarnation)| Origin { id: NodeId(id), incarnation }));
-    let header = (origin, any::<u32>(), any::<u8>(), any::<u8>(), recipients);
-    let reliable = header.prop_map(|(origin, seq, number, hop_limit, recipients)| {
+    let ack = proptest::option::of(any::<u32>());
+    let header = (origin, any::<u32>(), any::<u8>(), any::<u8>(), recipients, ack);
+    let reliable = header.prop_map(|(origin, seq, number, hop_limit, recipients, ack)| {
         let sent_at = protocol::base::lamport::LamportTime(u64::from(seq));
         let attempt = Attempt { seq, number, hop_limit, sent_at };
-        Destination::Reliable(ReliableHeader { origin, attempt, recipients })
+        Destination::Reliable(ReliableHeader { origin, attempt, recipients, ack })
     });
     let neighbour = Destination::Neighbours(heapless::Vec::from_array([NodeId(1)]));
     prop_oneof![Just(Destination::Broadcast), Just(neighbour), reliable]

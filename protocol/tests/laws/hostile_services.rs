@@ -23,7 +23,7 @@ use protocol::service::demo::{Diffusing, Tokens, counter, diffusing, tokens};
 use protocol::service::snapshot;
 use protocol::service::termination::{self, DijkstraScholten, Wave, dijkstra_scholten, wave};
 use protocol::wire::{
-    self, Attempt, Boots, Destination, FRAME_MAX, Kind, Kinded, Packet, Payload, Recipients, ReliableHeader,
+    self, Attempt, Boots, Destination, FRAME_MAX, Kind, Kinded, Packet, Payload, Recipients, Relays, ReliableHeader,
 };
 use protocol::{Duration, Instant, NodeId, NodeSet, lease};
 use std::cell::{Cell, RefCell};
@@ -142,9 +142,9 @@ impl<S: Service + 'static> Victim<S> {
                     self.run(after);
                     incarnations[from] += u32::from(restarted);
                     let boots = Boots::from_slice(&[1]).unwrap();
-                    let recipients = Recipients::Members { set: NodeSet::slot(0), boots };
+                    let recipients = Recipients::Members { set: NodeSet::slot(0), boots, relays: Relays::Nobody };
                     let attempt = Attempt { seq, number: 0, hop_limit: 1, sent_at: LamportTime(seq.into()) };
-                    let header = ReliableHeader { origin: None, attempt, recipients };
+                    let header = ReliableHeader { origin: None, attempt, recipients, ack: None };
                     let destination = if reliable { Destination::Reliable(header) } else { Destination::Broadcast };
                     let (sender, incarnation) = (config(from).me, incarnations[from]);
                     let packet = Packet { kind, sender, incarnation, seq, destination, body: &body };

@@ -2,14 +2,19 @@
 
 use super::*;
 
+/// How many messages a member queues.
+fn queue_max() -> usize {
+    Board::new(1).link.queue.list().capacity()
+}
+
 #[test]
 fn a_full_queue_drops_unreliable_messages_and_refuses_one_more_reliable_one_to_a_neighbour() {
     let mut board = Board::new(1);
-    for _ in 0..QUEUE_MAX {
+    for _ in 0..queue_max() {
         board.send(&[2], Test::Unreliable(0));
     }
     assert_eq!(board.submit(Scope::Group, members(&[2]), Test::Unreliable(1)), Err(Full));
-    for number in 0..QUEUE_MAX {
+    for number in 0..queue_max() {
         board.send(&[2], Test::Reliable(u8::try_from(number).unwrap()));
     }
     let neighbour = board.meet(2);
@@ -21,7 +26,7 @@ fn a_full_queue_drops_unreliable_messages_and_refuses_one_more_reliable_one_to_a
 #[test]
 fn a_link_without_room_for_replies_accepts_nothing_and_loses_nothing() {
     let (mut sender, mut busy) = (Board::new(1), Board::new(2));
-    for number in 0..=UNACKED_MAX {
+    for number in 0..=queue_max() - REPLIES_MAX {
         busy.send(&[3], Test::Reliable(u8::try_from(number).unwrap()));
     }
     sender.send(&[2], Test::Reliable(0));
@@ -49,7 +54,7 @@ fn retry_in_vain(board: &mut Board, rounds: u8) -> Instant {
 #[test]
 fn links_that_wait_for_each_others_acknowledgements_do_not_deadlock() {
     let (mut one, mut other) = (Board::new(1), Board::new(2));
-    for number in 0..=QUEUE_MAX - REPLIES_MAX {
+    for number in 0..=queue_max() - REPLIES_MAX {
         one.send(&[2], Test::Reliable(u8::try_from(number).unwrap()));
         other.send(&[1], Test::Reliable(u8::try_from(number).unwrap()));
     }
@@ -66,7 +71,7 @@ fn a_reliable_message_takes_the_room_of_the_one_unacknowledged_longest() {
     let mut board = Board::new(1);
     board.send(&[3], Test::Reliable(0));
     retry_in_vain(&mut board, STALLED_RETRIES);
-    for number in 1..QUEUE_MAX {
+    for number in 1..queue_max() {
         board.send(&[2], Test::Reliable(u8::try_from(number).unwrap()));
     }
     assert_eq!(board.submit(Scope::Group, members(&[2]), Test::Latest(98)), Err(Full), "it was no promise");
@@ -80,7 +85,7 @@ fn a_reliable_message_takes_the_room_of_the_one_unacknowledged_longest() {
 fn a_reliable_message_takes_the_room_of_one_that_may_be_lost() {
     let mut board = Board::new(1);
     board.send(&[2], Test::Latest(0));
-    for number in 0..QUEUE_MAX {
+    for number in 0..queue_max() {
         board.send(&[2], Test::Reliable(u8::try_from(number).unwrap()));
     }
     assert_eq!(
@@ -90,13 +95,13 @@ fn a_reliable_message_takes_the_room_of_one_that_may_be_lost() {
 }
 
 #[test]
-fn the_latest_word_recxs_the_one_before_and_no_word_of_another_stage() {
+fn the_latest_message_replaces_the_one_before_and_none_of_another_stage() {
     let mut board = Board::new(1);
     board.send(&[2], Test::Latest(0));
     board.send(&[3], Test::Lock(1));
     board.send(&[2], Test::Latest(2));
     let message: Vec<_> = board.poll(Instant::ZERO).iter().map(Frame::message).collect();
-    assert_eq!(message, [(to(&[3]), Test::Lock(1)), (to(&[2]), Test::Latest(2))]);
+    assert_eq!(message, [(to(&[2]), Test::Latest(2)), (to(&[3]), Test::Lock(1))]);
 }
 
 #[test]

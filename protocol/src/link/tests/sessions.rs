@@ -18,7 +18,7 @@ fn a_message_for_an_earlier_boot_is_refused_and_abandoned() {
     let mut rebooted = Board { incarnation: 2, ..Board::new(2) };
     assert_eq!(rebooted.on_frame(Instant::ZERO, &message), Err(DropReason::NoSession));
     let refusal = only(rebooted.poll(Instant::ZERO));
-    assert_eq!((refusal.ack().boot, refusal.ack().accepted), (2, false));
+    assert_eq!((refusal.acks().accepted.len(), refusal.acks().refused.unwrap().boot), (0, 2));
     sender.on_frame(Instant::ZERO, &refusal).unwrap();
     assert_eq!(sender.link.deadline(), None, "what the earlier boot missed is for the stages to decide");
     sender.send(&[2], Test::Reliable(1));
@@ -78,6 +78,22 @@ fn an_acknowledgement_of_an_earlier_boot_of_the_reader_is_ignored() {
     sender.peers.on_reliable(Origin { id: NodeId(2), incarnation: 2 }).unwrap();
     sender.end_sessions();
     sender.send(&[2], Test::Reliable(1));
-    assert_eq!(sender.on_frame(Instant::ZERO, &late), Err(DropReason::EarlierBoot));
-    assert_eq!(only(sender.poll(Instant::ZERO)).boots(), [2]);
+    sender.on_frame(Instant::ZERO, &late).unwrap();
+    let next = only(sender.poll(Instant::ZERO));
+    assert_eq!((next.boots(), next.message().1), ([2].into(), Test::Reliable(1)), "it opens no session");
+}
+
+#[test]
+fn an_election_does_not_wait_for_a_lock() {
+    let (mut sender, mut receiver) = (Board::new(1), Board::new(2));
+    sender.send(&[2], Test::Lock(0));
+    sender.send(&[2], Test::Reliable(1));
+    sender.send(&[2], Test::Reliable(2));
+    let frames = sender.poll(Instant::ZERO);
+    let sent: Vec<_> = frames.iter().map(|frame| frame.message().1).collect();
+    assert_eq!(sent, [Test::Reliable(1), Test::Lock(0)], "the second message of the election waits for the first");
+    for frame in &frames {
+        receiver.on_frame(Instant::ZERO, frame).unwrap();
+    }
+    assert_eq!(only(receiver.poll(Instant::ZERO)).acks().accepted.len(), 2);
 }

@@ -9,6 +9,9 @@ use crate::base::time::Duration;
 use crate::mutex::client::{Granted, LockRequest, Phase};
 use crate::mutex::{Fence, Refusal};
 
+/// Up to how many members a request is repeated as often as it can be.
+const SMALL_GROUP: u32 = 5;
+
 impl Permissions {
     /// Enters, or extends a hold, where all members gave permission; `position` is that of a request in the algorithm's
     /// order. Returns a request that was refused because it only tried.
@@ -58,7 +61,7 @@ impl Permissions {
     }
 
     /// Sends the rounds that are due: first to all, again after `timeout` to members without a reply and those in
-    /// `also`, then every [`Timing::lease`](crate::Timing::lease). Returns a request that was refused because it only
+    /// `also`, then every [`Timing::lease`](crate::Timing::lease); later and less often in a large group. Returns a request that was refused because it only
     /// tried.
     pub(in crate::mutex) fn poll_send<M: From<PermissionMessage>>(
         &mut self,
@@ -88,6 +91,8 @@ impl Permissions {
             }
             if let Some(round) = self.rounds.numbered(due.lock, due.round) {
                 let wait = if due.fresh { timeout } else { cx.timing.lease() };
+                // In a large group a turn takes long to come, and every question costs an answer of each member.
+                let wait = wait.times(cx.view.len().div_ceil(SMALL_GROUP).saturating_mul(2).saturating_sub(1));
                 (round.fresh, round.send_at) = (false, cx.now.after(wait));
             }
         }
