@@ -10,6 +10,7 @@ use protocol::election::{Bully, Wireless};
 use protocol::link::RELIABLE_MAX;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Halt, Input, Node, Stages};
+use protocol::registry::AnyMutex;
 use protocol::service::{AppService, Application, NoService, Service};
 use protocol::wire::{FRAME_MAX, Key, Kind, Kinded, Message};
 use protocol::{Config, Instant, NodeId, NodeSet, Timing};
@@ -141,4 +142,20 @@ fn a_message_too_long_and_notices_that_are_not_polled_halt_the_node() {
     assert_eq!(halted(&[RELIABLE_MAX - 1]), None, "one byte is the length");
     assert_eq!(halted(&[RELIABLE_MAX]), Some(Halt::Frame));
     assert_eq!(halted(&[1; 40]), Some(Halt::Notices));
+}
+
+#[test]
+fn a_lock_that_asks_everybody_is_refused_over_several_hops() {
+    let group = Group::of(&[NodeId(1), NodeId(2)]).unwrap();
+    let over = |hops, words: &str| {
+        let mutex = AnyMutex::by_name(words).unwrap();
+        let stages = Stages { election: Bully::default(), mutex, service: NoService };
+        let boot = Boot { records: Some(Records::FACTORY), seed: 1 };
+        Node::<_, _, 8, _, _>::new(Config { hops, ..config(1) }, &group, boot, Instant::ZERO, stages).err()
+    };
+    for words in AnyMutex::NAMES {
+        assert_eq!(over(1, words), None, "{words}");
+        let along_routes = ["central", "token-ring", "raymond"].contains(words);
+        assert_eq!(over(2, words), (!along_routes).then_some(ConfigError::LockOverHops), "{words}");
+    }
 }

@@ -132,6 +132,10 @@ impl<A: Mutex> Mutex for TracedStage<A> {
         self.stage.supports(group)
     }
 
+    fn hops_max(&self) -> u8 {
+        self.stage.hops_max()
+    }
+
     fn resume(&mut self, floor: LamportTime) {
         self.stage.resume(floor);
     }

@@ -24,6 +24,7 @@ use crate::workload::apps::APP_GROUP_MAX;
 use crate::workload::locks::LOCK_GROUP_MAX;
 use protocol::Timing;
 use protocol::algorithm::{Algorithm, Scope};
+use protocol::base::config::ConfigError;
 use protocol::base::ids::{NodeSet, SLOTS_MAX};
 use protocol::base::quorum::Mode;
 use protocol::election::{Election, Winner};
@@ -43,9 +44,12 @@ pub(crate) fn needs_group(name: &str) -> bool {
     AnyElection::by_name(name).is_some_and(|election| election.scope() == Scope::Group)
 }
 
-/// Checks that the mutex `words` stand for works in a group of so many nodes.
-fn supports(words: &str, nodes: u32) -> Result<(), String> {
+/// Checks that the mutex `words` stand for works in a group of so many nodes, over so many hops.
+fn supports(words: &str, nodes: u32, hops: u8) -> Result<(), String> {
     let mutex = AnyMutex::by_name(words);
+    if mutex.as_ref().is_some_and(|mutex| hops > mutex.hops_max()) {
+        return Err(format!("the mutex \"{words}\" cannot be used with hops = {hops}: {}", ConfigError::LockOverHops));
+    }
     let fits = |nodes: u32| mutex.as_ref().is_some_and(|mutex| mutex.supports(NodeSet::first(nodes as usize)));
     if fits(nodes) {
         return Ok(());
@@ -137,7 +141,7 @@ impl Scenario {
         let mutex = self.overridden("mutex", name);
         let missing = || format!("{}: there are no locks: the table [locks] is missing.", self.file);
         self.world.locks.as_mut().ok_or_else(missing)?.mutex = mutex;
-        supports(name, self.world.nodes)?;
+        supports(name, self.world.nodes, self.hops)?;
         Ok(self)
     }
 

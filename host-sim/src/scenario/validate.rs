@@ -183,7 +183,7 @@ pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str])
         return Err(reader.error(raw.nodes.span(), text));
     }
     if let Some(locks) = &scenario.world.locks {
-        supports(&locks.mutex, nodes).map_err(|text| reader.error(raw.nodes.span(), text))?;
+        supports(&locks.mutex, nodes, scenario.hops).map_err(|text| reader.error(raw.nodes.span(), text))?;
     }
     Ok(scenario)
 }

@@ -226,6 +226,8 @@ pub enum ConfigError {
     NotAMember,
     /// The lock cannot work in this group: too many members, or voting sets without a common member.
     UnsupportedGroup,
+    /// The lock asks many members for every entry, and needs all of them in range of each other.
+    LockOverHops,
     /// An option of the election or the lock is unknown.
     UnknownOption,
 }
@@ -244,6 +246,7 @@ impl core::fmt::Display for ConfigError {
             Self::NoGroup => "the election, lock, service or mode quorum needs a group, and the node was given none",
             Self::RepeatedMember => "no member may stand twice in the group's list",
             Self::NotAMember => "the node must be a member of its own group",
+            Self::LockOverHops => "this lock needs all members in range of each other: with hops above 1, take central, token-ring or raymond",
             Self::UnknownOption => "an option of the election or the lock is unknown",
             Self::UnsupportedGroup => "the lock cannot work in this group: it has too many members, or two voting sets without a common member",
         })

@@ -256,6 +256,10 @@ impl Mutex for Maekawa {
         self.options.sets.is_valid_for(group)
     }
 
+    fn hops_max(&self) -> u8 {
+        1
+    }
+
     fn resume(&mut self, floor: LamportTime) {
         self.voter.numbers.resume(floor);
     }

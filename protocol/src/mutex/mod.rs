@@ -202,6 +202,12 @@ pub trait Mutex: Algorithm<Message: wire::Payload, Command = Command, Notice = N
         true
     }
 
+    /// Over how many hops its messages may go: called when the group is built. A lock that asks many members for every entry
+    /// floods a network of several hops with its questions and their acknowledgements, and then serves nobody.
+    fn hops_max(&self) -> u8 {
+        u8::MAX
+    }
+
     /// Resumes after a reboot before which nothing above `floor` was agreed to. A lock whose fences carry terms ignores
     /// it.
     fn resume(&mut self, _floor: LamportTime) {}

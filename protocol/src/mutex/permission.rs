@@ -74,6 +74,10 @@ macro_rules! impl_mutex {
                 self.permissions.client.holds(lock, now)
             }
 
+            fn hops_max(&self) -> u8 {
+                1
+            }
+
             fn resume(&mut self, floor: $crate::base::lamport::LamportTime) {
                 self.permissions.resume(floor);
             }

@@ -348,9 +348,13 @@ impl TokenLock for SuzukiKasami {
     }
 }
 
-impl_mutex!(
+impl_mutex! {
     SuzukiKasami,
     fn supports(&self, group: NodeSet) -> bool {
         group.without(NodeSet::first(MEMBERS_MAX)).is_empty()
     }
-);
+
+    fn hops_max(&self) -> u8 {
+        1
+    }
+}

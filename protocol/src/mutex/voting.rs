@@ -209,6 +209,10 @@ impl Mutex for Voting {
         group.without(NodeSet::first(MEMBERS_MAX)).is_empty()
     }
 
+    fn hops_max(&self) -> u8 {
+        1
+    }
+
     fn resume(&mut self, floor: LamportTime) {
         self.voter.numbers.resume(floor);
     }

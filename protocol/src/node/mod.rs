@@ -142,6 +142,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
         if !self.mutex.supports(all) {
             return Err(ConfigError::UnsupportedGroup);
         }
+        if self.shared.config.hops > self.mutex.hops_max() {
+            return Err(ConfigError::LockOverHops);
+        }
         self.lease = LeaderLease::in_group(self.shared.config.mode, all);
         // Sets of members travel: nodes with different lists must not understand each other.
         self.shared.config.key = self.shared.config.key.for_group(members);

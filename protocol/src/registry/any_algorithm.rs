@@ -144,6 +144,10 @@ impl Mutex for AnyMutex {
         each_mutex!(self, one => one.supports(group))
     }
 
+    fn hops_max(&self) -> u8 {
+        each_mutex!(self, one => one.hops_max())
+    }
+
     fn resume(&mut self, lamport: LamportTime) {
         each_mutex!(self, one => one.resume(lamport));
     }

@@ -240,6 +240,7 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
     /// Starts a node, with or without the records it kept.
     pub fn boot_with(&mut self, index: usize, records: Option<Records>) -> &mut Self {
         let (config, election, mutex, service) = (self.make)(index);
+        let config = Config { hops: config.hops.min(mutex.hops_max()), ..config };
         let now = self.local(index);
         let seed = index as u64 * 7919 + now.as_micros() + (self.seed << 32);
         let boot = Boot { records, seed };
