@@ -43,11 +43,10 @@ pub(super) struct Collecting {
     pub(super) until: Instant,
     /// When to request the votes again, before they end.
     refresh_at: Instant,
-    /// When to ask the voters without a vote again: they may have forgotten the request.
+    /// When to ask the voters without a vote again: they may have forgotten the request. All were asked at once
+    /// [`retry_interval`] before: no attempt at one of them is older.
     retry_at: Instant,
-    /// When they were asked last, all at once: no attempt at one of them is older.
-    asked_at: Instant,
-    ask_due: bool,
+    to_ask: NodeSet,
     /// The last attempt, and that at each voter.
     last_attempt: u16,
     attempts: [u16; MEMBERS_MAX],
@@ -68,9 +67,8 @@ impl Ballot {
             confirming: NodeSet::EMPTY,
             until: NEVER,
             refresh_at: NEVER,
-            retry_at: NEVER,
-            asked_at: cx.now,
-            ask_due: true,
+            retry_at: cx.now,
+            to_ask: cx.roster.all(),
             last_attempt: 0,
             attempts: [0; MEMBERS_MAX],
         };
@@ -79,7 +77,7 @@ impl Ballot {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.phase {
-            Phase::Collecting(collecting) if collecting.ask_due => Some(Instant::ZERO),
+            Phase::Collecting(collecting) if !collecting.to_ask.is_empty() => Some(Instant::ZERO),
             Phase::Collecting(collecting) => Some(collecting.refresh_at.min(collecting.retry_at)),
             Phase::Suspended => None,
             Phase::Holding(votes) => votes.retry_at,
@@ -89,7 +87,7 @@ impl Ballot {
 
 impl Collecting {
     /// Takes a vote; returns whether it is of the current attempt.
-    pub(super) fn take(&mut self, lease: Duration, vote: Vote) -> bool {
+    pub(super) fn take(&mut self, cx: &Context<'_>, lease: Duration, vote: Vote) -> bool {
         let Vote { slot, attempt, number, waited } = vote;
         if !self.is_current(slot, attempt) {
             return false;
@@ -97,8 +95,9 @@ impl Collecting {
         let from = NodeSet::slot(slot);
         self.granted = self.granted.with(from);
         self.refused = self.refused.without(from);
+        let asked_at = self.retry_at.before(retry_interval(cx));
         // The vote is no older than this: the request had waited there, and had not left here before.
-        self.until = self.until.min(self.asked_at.after(lease_at_holder(waited)).after(lease_at_holder(lease)));
+        self.until = self.until.min(asked_at.after(lease_at_holder(waited)).after(lease_at_holder(lease)));
         self.refresh_at = self.until.before(lease.mul_ratio(1, 2)); // a holder has half of its lease at least
         if number > self.fence.number {
             self.confirming = NodeSet::EMPTY;
@@ -137,19 +136,22 @@ impl Collecting {
 
     /// Schedules the voters in `set` to be asked, if the vote of one of them is missing.
     pub(super) fn ask_again(&mut self, set: NodeSet) {
-        self.ask_due |= !set.without(self.granted).is_empty();
+        self.to_ask = self.to_ask.with(set.without(self.granted));
     }
 
     /// Returns the voters to ask now, of those in `up`, and the attempt; `None` where attempts have run out. All whose
-    /// vote is missing are asked at once, and votes about to end count as missing. The others are asked when they are up.
+    /// vote is missing are asked at once when that is due, and votes about to end count as missing; members that
+    /// returned are asked in between, and those that are down when they are up.
     pub(super) fn ask(&mut self, cx: &Context<'_>, request: LamportTime, up: NodeSet) -> Option<(NodeSet, u16)> {
-        if self.refresh_at <= cx.now {
-            self.drop_votes(self.granted, request);
+        let mut missing = core::mem::take(&mut self.to_ask).and(up);
+        if self.refresh_at.min(self.retry_at) <= cx.now {
+            if self.refresh_at <= cx.now {
+                self.drop_votes(self.granted, request);
+            }
+            self.retry_at = cx.now.after(retry_interval(cx));
+            missing = cx.roster.all();
         }
-        self.ask_due = false;
-        self.asked_at = cx.now;
-        self.retry_at = cx.now.after(cx.timing.lock_lease.times(2));
-        let missing = cx.roster.all().without(self.granted);
+        missing = missing.without(self.granted);
         self.inquired = self.inquired.without(missing);
         // An earlier attempt at a voter that is down is over as well: its vote would count from before.
         Some((missing.and(up), self.begin(missing)?))
@@ -180,4 +182,9 @@ impl Collecting {
             self.fence = FenceProposal::new(request);
         }
     }
+}
+
+/// Returns how long a request waits before it is made again.
+fn retry_interval(cx: &Context<'_>) -> Duration {
+    cx.timing.lock_lease.times(2)
 }

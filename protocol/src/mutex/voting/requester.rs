@@ -105,7 +105,7 @@ impl Voting {
     ) {
         let lease = self.client.waiting(lock, request).map(|waiting| waiting.lease);
         if let (Some(lease), Some(collecting)) = (lease, self.collecting(lock, request)) {
-            if collecting.take(lease, vote) {
+            if collecting.take(cx, lease, vote) {
                 self.evaluate(cx, lock, out);
             }
         } else if self.client.get(lock).is_none_or(|own| own.number != request || own.is_waiting()) {
