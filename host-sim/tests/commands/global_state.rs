@@ -68,7 +68,7 @@ fn a_link_without_fifo_order_is_found() {
         assert_eq!(found, error.starts_with("Snapshot 1 is wrong: it found "), "seed {seed}: {error}");
         found
     });
-    assert!(wrong.count() > 3);
+    assert!(wrong.count() > 0);
 }
 
 #[test]
