@@ -178,7 +178,9 @@ impl Carrier {
             let pause = timing.reflood_interval.plus(jitter(timing.contention_window(cx.crowd), random));
             carried.due = again.then(|| now.after(pause));
         }
-        acks.refused = self.refusal.take().map(|refusal| Refusal { via: cx.via(refusal.origin), ..refusal });
+        if acks.refused.is_none() {
+            acks.refused = self.refusal.take().map(|refusal| Refusal { via: cx.via(refusal.origin), ..refusal });
+        }
     }
 
     /// When to poll again.

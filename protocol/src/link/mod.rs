@@ -269,7 +269,6 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
         let own = self.queue.list().iter().filter(|pending| pending.is_timed()).map(|pending| pending.due).min();
         let own = earliest(own, self.paced_until);
         let relays = self.relays.as_ref().first().and_then(RelayQueue::deadline);
-        let relays = relays.map(|due| due.max(self.pace.next()));
         let carried = self.carrier.as_ref().first().and_then(Carrier::deadline);
         earliest(earliest(own, self.acks_at), earliest(relays, carried))
     }

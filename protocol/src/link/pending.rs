@@ -1,7 +1,7 @@
 //! An own message until every recipient has acknowledged it or was abandoned.
 
 use super::pace::Pace;
-use super::round_trip::RoundTrip;
+use super::round_trip::{RoundTrip, WAIT_MAX};
 use super::session::Stream;
 use super::{LinkContext, RELIABLE_MAX};
 use crate::algorithm::Scope;
@@ -25,8 +25,6 @@ pub(super) const MEMBER_RETRIES: u8 = 16;
 const BOOT_BYTES_MAX: usize = 5;
 /// How many bytes the acknowledgement that a message takes along takes at most.
 const ACK_BYTES_MAX: usize = 5;
-/// Longest wait for an acknowledgement, where one does not take longer.
-const WAIT_MAX: Duration = Duration::from_secs(2);
 /// How often the retransmission timeout doubles.
 pub(super) const DOUBLINGS_MAX: u8 = 5;
 

@@ -41,12 +41,12 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
         let hop_limit = hop_limit.saturating_sub(1);
         let Ok(body) = Vec::from_slice(packet.body) else { return };
         onward = cx.reachable(onward);
-        if onward.is_empty() || !queue.begin(digest) {
+        if hop_limit == 0 || onward.is_empty() || !queue.begin(digest) {
             return;
         }
         for _ in 0..PARTS_MAX {
             let (routed, relays) = cx.route(onward, HeaderRoom::beside_body(body.len()));
-            if hop_limit == 0 || routed.is_empty() {
+            if routed.is_empty() {
                 return;
             }
             onward = onward.without(routed);
@@ -205,14 +205,12 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
         if !carried && self.refusal.is_none() && self.acks_at.is_none_or(|at| at > now) {
             return None;
         }
-        let mut acks = Acks::default();
+        let mut acks = Acks { refused: self.refusal.take(), ..Acks::default() };
         if let Some(carrier) = self.carrier.as_mut().first_mut() {
             carrier.poll(cx, &mut acks);
         }
-        acks.refused = self.refusal.take().or(acks.refused);
         self.acks_at = None;
-        for stream in if G::GROUPED { &Stream::ALL[..] } else { &[Stream::Leadership] } {
-            let stream = *stream;
+        for &stream in Stream::all::<G>() {
             for slot in self.streams.of(stream).owed().slots() {
                 let Some(origin) = cx.roster().id_of(slot) else { continue };
                 let via = if G::GROUPED { cx.via(origin) } else { None };

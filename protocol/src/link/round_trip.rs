@@ -8,7 +8,7 @@
 use crate::base::time::Duration;
 
 /// Longest wait, however slow the acknowledgements are.
-const WAIT_MAX: Duration = Duration::from_secs(2);
+pub(super) const WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// The round trip to one member: the mean in eighths of a millisecond, its deviation in quarters.
 #[derive(Clone, Copy, Debug)]

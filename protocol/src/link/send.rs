@@ -9,7 +9,7 @@ use crate::base::ids::NodeSet;
 use crate::base::membership::{Membership, Queue};
 use crate::base::rng::jitter;
 use crate::base::time::CoarseInstant;
-use crate::wire::{Delivery, Destination, Payload, Recipients, Stage};
+use crate::wire::{Delivery, Destination, Kind, Payload, Recipients, Stage};
 use core::num::NonZeroU32;
 
 /// Which messages leave first.
@@ -24,8 +24,9 @@ pub(crate) enum Precedence {
 }
 
 impl Precedence {
-    fn of<G: Membership>(message: &impl Payload) -> Self {
-        match message.kind().stage() {
+    /// The precedence of messages of a kind. A node without a group has neither locks nor applications.
+    pub(super) fn of<G: Membership>(kind: Kind) -> Self {
+        match kind.stage() {
             Some(Stage::Mutex) if G::GROUPED => Self::Locks,
             Some(Stage::Service) if G::GROUPED => Self::Applications,
             Some(_) | None => Self::Leadership,
@@ -130,7 +131,7 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
         self.paced_until = None;
         let mut next: Option<(Precedence, usize)> = None;
         for (at, pending) in self.queue.list().iter().enumerate() {
-            let precedence = Precedence::of::<G>(&pending.message);
+            let precedence = Precedence::of::<G>(pending.message.kind());
             if precedence > lowest || self.ready(cx, at).is_empty() {
                 continue;
             }

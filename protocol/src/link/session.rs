@@ -13,9 +13,10 @@
 //! D. Belsnes: Single-Message Communication, IEEE Transactions on Communications 24(2), 1976, shows that names for both
 //! ends' boots are needed once ends forget.
 
+use super::Precedence;
 use crate::base::ids::NodeSet;
 use crate::base::membership::Membership;
-use crate::wire::{Kind, Stage};
+use crate::wire::Kind;
 
 /// A message waits for those before it of its own stream only: an election must not wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +28,16 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    pub(super) const ALL: [Self; 2] = [Self::Leadership, Self::Others];
+    /// The streams of a node: without a group it has neither locks nor applications.
+    pub(super) const fn all<G: Membership>() -> &'static [Self] {
+        if G::GROUPED { &[Self::Leadership, Self::Others] } else { &[Self::Leadership] }
+    }
 
-    /// The stream of messages of a kind. A node without a group has neither locks nor applications.
+    /// The stream of messages of a kind.
     pub(crate) fn of<G: Membership>(kind: Kind) -> Self {
-        match kind.stage() {
-            Some(Stage::Mutex | Stage::Service) if G::GROUPED => Self::Others,
-            Some(_) | None => Self::Leadership,
+        match Precedence::of::<G>(kind) {
+            Precedence::Leadership => Self::Leadership,
+            Precedence::Locks | Precedence::Applications => Self::Others,
         }
     }
 }
@@ -60,9 +64,8 @@ impl<const N: usize> Streams<N> {
 
     /// Ends the sessions with these peers: they are in another boot now.
     pub(super) fn end(&mut self, set: NodeSet) {
-        for stream in Stream::ALL {
-            self.of(stream).end(set);
-        }
+        self.leadership.end(set);
+        self.others.end(set);
     }
 }
 
