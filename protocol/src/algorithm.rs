@@ -2,7 +2,7 @@
 
 use crate::base::capacity::Candidate;
 use crate::base::config::Timing;
-use crate::base::ids::{NodeId, NodeSet, RosterView};
+use crate::base::ids::{FirstSlots, NodeId, NodeSet, RosterView};
 use crate::base::lamport::LamportTime;
 pub use crate::base::membership::Scope;
 use crate::base::term::Term;
@@ -56,6 +56,8 @@ pub struct Context<'a> {
     pub up: NodeSet,
     /// The peers whose frames arrive without being relayed.
     pub near: NodeSet,
+    /// Which peers receive the frames of which.
+    pub reach: Reach<'a>,
     /// The peers that would lead better than this node, by the capacities they advertised.
     pub better: NodeSet,
     /// The best candidate among the peers that are up, by the capacities they advertised; unknown for neighbours.
@@ -69,6 +71,31 @@ pub struct Context<'a> {
     pub random: u32,
     /// Timeouts and intervals.
     pub timing: &'a Timing,
+}
+
+/// Which peers receive the frames of which other peers, as far as a node knows.
+#[derive(Clone, Copy, Debug)]
+pub enum Reach<'a> {
+    /// Unknown: nobody is known to be reached.
+    Unknown,
+    /// All these are in range of each other.
+    All(NodeSet),
+    /// What each neighbour says, by slot: of the first slots only.
+    Listed(&'a [FirstSlots]),
+}
+
+impl Reach<'_> {
+    /// Returns the peers that receive the frames of one of `set`.
+    #[must_use]
+    pub fn of(&self, set: NodeSet) -> NodeSet {
+        match self {
+            Self::All(all) if !set.is_empty() => *all,
+            Self::Unknown | Self::All(_) => NodeSet::EMPTY,
+            Self::Listed(sets) => {
+                set.slots().filter_map(|slot| sets.get(slot)).fold(NodeSet::EMPTY, |reach, &set| reach.with(set.into()))
+            }
+        }
+    }
 }
 
 /// The event that makes an algorithm take a step.

@@ -5,7 +5,7 @@ use protocol::wire::{Destination, Key, Packet, Recipients, Stage, open};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The messages of a leader between elections, which no formula counts.
-const HEARTBEATS: [&str; 2] = ["leader-heartbeat", "raise"];
+const HEARTBEATS: [&str; 6] = ["leader-heartbeat", "raise", "pulse", "doubt", "veto", "bid"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MessageCount {

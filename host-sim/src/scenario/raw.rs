@@ -87,6 +87,8 @@ pub(super) struct RawTiming {
     pub(super) hello_min: Option<Spanned<Time>>,
     pub(super) hello_max: Option<Spanned<Time>>,
     pub(super) heartbeat: Option<Spanned<Time>>,
+    pub(super) heartbeat_max: Option<Spanned<Time>>,
+    pub(super) pulse: Option<Spanned<Time>>,
     pub(super) heartbeats_missed_max: Option<Whole<1, 255>>,
     pub(super) boot_wait: Option<Spanned<Time>>,
     pub(super) stagger: Option<Spanned<Time>>,

@@ -377,13 +377,14 @@ fn timing(reader: &Reader<'_>, raw: Option<Spanned<RawTiming>>, medium: MediumPl
     macro_rules! overridden {
         ($($time:ident),*; $($count:ident),*) => {
             Timing {
+                pulse: Some(or(raw.pulse, preset.pulse.unwrap_or_default())?).filter(|&pulse| pulse != Duration::ZERO),
                 $($time: or(raw.$time, preset.$time)?,)*
                 $($count: raw.$count.map_or(preset.$count, |Whole(count)| count as u8),)*
             }
         };
     }
     let timing = overridden!(
-        hello_min, hello_max, heartbeat, boot_wait, stagger, probe, reflood_interval, takeover_delay,
+        hello_min, hello_max, heartbeat, heartbeat_max, boot_wait, stagger, probe, reflood_interval, takeover_delay,
         takeover_delay_unsettled, uptime_min, jitter, retry, quarantine, lock_lease;
         heartbeats_missed_max, probes, reflood_count
     );

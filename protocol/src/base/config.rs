@@ -16,8 +16,12 @@ pub struct Timing {
     pub hello_min: Duration,
     /// Longest interval between hellos, while nothing changes.
     pub hello_max: Duration,
-    /// Interval between heartbeats.
+    /// Interval between heartbeats. Those of a leader that radio neighbours have elected become less frequent.
     pub heartbeat: Duration,
+    /// Longest interval between the heartbeats of a leader. In mode quorum it is `heartbeat`: they renew the lease.
+    pub heartbeat_max: Duration,
+    /// Interval between the pulses that tell the leader's neighbours that it is up; none are sent without one.
+    pub pulse: Option<Duration>,
     /// Heartbeats that may be missed before a leader counts as lost.
     pub heartbeats_missed_max: u8,
     /// Time after boot in which a node looks for neighbours and a leader before it starts an election.
@@ -74,6 +78,8 @@ impl Timing {
         hello_min: Duration::from_millis(125),
         hello_max: Duration::from_secs(32),
         heartbeat: Duration::from_secs(1),
+        heartbeat_max: Duration::from_secs(8),
+        pulse: Some(Duration::from_millis(200)),
         heartbeats_missed_max: 3,
         boot_wait: Duration::from_millis(500),
         stagger: Duration::from_millis(700),
@@ -104,6 +110,8 @@ impl Timing {
         hello_min: Duration::ZERO,
         hello_max: Duration::ZERO,
         heartbeat: Duration::ZERO,
+        heartbeat_max: Duration::ZERO,
+        pulse: None,
         heartbeats_missed_max: 1,
         boot_wait: Duration::ZERO,
         stagger: Duration::ZERO,
@@ -138,7 +146,7 @@ impl Timing {
     /// Where a duration that must not be zero is, or two contradict each other.
     pub fn check(self) -> Result<Self, ConfigError> {
         let required = [self.hello_min, self.heartbeat, self.probe, self.reflood_interval, self.retry];
-        if required.contains(&Duration::ZERO) {
+        if required.contains(&Duration::ZERO) || self.pulse == Some(Duration::ZERO) {
             return Err(ConfigError::ZeroDuration);
         }
         if self.hello_max < self.hello_min {
@@ -150,7 +158,7 @@ impl Timing {
         if self.quarantine < lease_at_grantor(self.lease().max(self.lock_lease)) {
             return Err(ConfigError::ShortQuarantine);
         }
-        Ok(self)
+        Ok(Self { heartbeat_max: self.heartbeat_max.max(self.heartbeat), ..self })
     }
 }
 
@@ -198,7 +206,11 @@ impl Config {
         if self.hops == 0 {
             return Err(ConfigError::NoHops);
         }
-        Ok(Self { timing: self.timing.check()?, ..self })
+        let mut timing = self.timing.check()?;
+        if self.mode == Mode::Quorum {
+            timing.heartbeat_max = timing.heartbeat;
+        }
+        Ok(Self { timing, ..self })
     }
 }
 
@@ -235,7 +247,7 @@ pub enum ConfigError {
 impl core::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
-            Self::ZeroDuration => "hello_min, heartbeat, probe, reflood_interval and retry must not be zero",
+            Self::ZeroDuration => "hello_min, heartbeat, pulse, probe, reflood_interval and retry must not be zero",
             Self::HelloRange => "hello_max must not be shorter than hello_min",
             Self::NoTimeout => "heartbeats_missed_max and probes must be at least 1",
             Self::ShortQuarantine => {

@@ -13,6 +13,27 @@ pub struct NodeId(pub u32);
 /// The most nodes a roster can hold: one bit of a [`NodeSet`] each.
 pub const SLOTS_MAX: usize = 64;
 
+/// The first 32 slots of a set, in half the space, for tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FirstSlots(u32);
+
+impl FirstSlots {
+    /// The empty set.
+    pub const EMPTY: Self = Self(0);
+}
+
+impl From<NodeSet> for FirstSlots {
+    fn from(set: NodeSet) -> Self {
+        Self(u32::try_from(set.0 & u64::from(u32::MAX)).unwrap_or(0))
+    }
+}
+
+impl From<FirstSlots> for NodeSet {
+    fn from(slots: FirstSlots) -> Self {
+        Self(u64::from(slots.0))
+    }
+}
+
 /// A set of roster slots.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -242,9 +242,13 @@ impl Bully {
         let authority = match message {
             // A winner that is announced once more.
             LeaderMessage::Elected { term, leader, .. } if !self.candidacy.outranks(cx, leader) => term,
-            LeaderMessage::Elected { .. } | LeaderMessage::Heartbeat { .. } | LeaderMessage::RaiseTerm { .. } => {
-                self.candidacy.joined()
-            }
+            LeaderMessage::Elected { .. }
+            | LeaderMessage::Heartbeat { .. }
+            | LeaderMessage::RaiseTerm { .. }
+            | LeaderMessage::Pulse { .. }
+            | LeaderMessage::Doubt { .. }
+            | LeaderMessage::Veto { .. }
+            | LeaderMessage::Bid { .. } => self.candidacy.joined(),
         };
         let adopted = self.candidacy.leadership.on_message(cx, cx.roster.set_of(from), message, authority, out);
         let leader = self.candidacy.leadership.leader().map(|leader| leader.candidate);
@@ -284,7 +288,9 @@ impl Rounds for Bully {
         self.recovered = true;
         let term = self.candidacy.leadership.new_term(cx.me);
         let caller = self.candidacy.join(cx, term);
-        let asked = if self.options.skip_suspected { cx.better.and(cx.up) } else { cx.better };
+        // The leader that was just lost is suspected, if not yet by the failure detector.
+        let lost = self.candidacy.leadership.lost().map_or(NodeSet::EMPTY, |lost| cx.roster.set_of(lost));
+        let asked = if self.options.skip_suspected { cx.better.and(cx.up).without(lost) } else { cx.better };
         let until = cx.now.after(answer_timeout(cx));
         match self.options.transport {
             Transport::Unicast if asked.is_empty() => {

@@ -1,9 +1,13 @@
 //! Leadership between elections: heartbeats, their flooding, and stepping down when the leader is lost or outranked.
 //!
-//! A `Leader` is a term, a candidate and a heartbeat counter. Heartbeats are flooded: every node relays each of them
-//! once, overhears its neighbours do the same, and sends it again while a neighbour stays silent. A node adopts a
-//! leader only if (term, heartbeat) is above everything it ever adopted, so the last heartbeats of a crashed leader die
-//! out however long they are delayed, and no node's term ever decreases.
+//! A `Leader` is a term, a candidate and a heartbeat counter. Heartbeats are flooded (`flood`), the less often the longer
+//! the leader has led. A node adopts a leader only if (term, heartbeat) is above everything it ever adopted, so the last
+//! heartbeats of a crashed leader die out however long they are delayed, and no node's term ever decreases.
+//!
+//! # Failover
+//! The leader's neighbours notice its loss by its pulses (`watch`), and announce its heir, the best other candidate, under
+//! a term that the leader set aside for that heir alone (`heir`). In a group they start an election instead, as its
+//! paper has it. Nodes far from the leader miss its heartbeats if all its neighbours are lost with it.
 //!
 //! # Merging
 //! Where two networks meet, nodes receive heartbeats of two leaders. The better one wins if its term is higher. If its
@@ -20,15 +24,20 @@ use super::Notice;
 use crate::algorithm::{Context, Outbox};
 use crate::base::capacity::Candidate;
 use crate::base::ids::{NodeId, NodeSet};
+use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
 
 mod flood;
+mod heir;
 mod leader;
+mod watch;
 
 use flood::Flood;
+use heir::{Bid, Testament};
 pub(super) use leader::Leader;
-pub use leader::LeaderMessage;
+pub use leader::{Heir, LeaderMessage};
+use watch::Watch;
 
 type Out<M> = Outbox<M, Notice>;
 
@@ -37,12 +46,16 @@ type Out<M> = Outbox<M, Notice>;
 enum Belief {
     /// There is no leader; `lost` was the last one.
     Vacant { lost: Option<NodeId> },
-    /// Another node leads, until `until` without a heartbeat; `via` is the neighbour its heartbeats come from. In a crowd,
-    /// asks for the next one at `ask`.
-    Following { leader: Leader, until: Instant, via: NodeSet, ask: Option<Instant> },
-    /// This node leads; its next heartbeat is due at `next`.
-    Leading { leader: Leader, next: Instant },
+    /// Another node leads, until `until` without a heartbeat; `via` is the neighbour its heartbeats come from. The node asks
+    /// for the next one at `ask`, having missed it.
+    Following { leader: Leader, until: Instant, via: NodeSet, ask: Instant },
+    /// This node leads; its next heartbeat is due at `next`, its next pulse at `pulse`.
+    Leading { leader: Leader, next: Instant, pulse: Instant, testament: Testament },
 }
+
+/// From which heartbeat on their interval is twice, four times, eight times the first: after about 8 s, a minute, two
+/// minutes, where the first is one second.
+const INTERVAL_DOUBLES_AT: [u32; 3] = [leader::INCUMBENT_AFTER, 32, 48];
 
 /// The part of an election that outlives its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +66,10 @@ pub(super) struct Leadership {
     /// The highest term number ever observed, in elections too.
     term_number: u32,
     flood: Flood,
+    /// What this node, a neighbour of the leader, knows of its pulses.
+    watch: Option<Watch>,
+    /// The candidate to tell the leader of.
+    bid: Option<Bid>,
     /// A term the leader must rise above; not above its own when there is no such demand.
     demanded: Term,
     /// Whether elections announce the winner to all nodes themselves, so that only heartbeats are flooded.
@@ -67,6 +84,8 @@ impl Leadership {
             floor: (Term::ZERO, 0),
             term_number: 0,
             flood: Flood::Done,
+            watch: None,
+            bid: None,
             demanded: Term::ZERO,
             announced_by_election: false,
         }
@@ -144,7 +163,22 @@ impl Leadership {
         self.leader().is_some_and(|leader| leader.candidate.id != candidate.id && leader.defender() < candidate)
     }
 
-    /// Announces a leader: an election ended here, or this node hands over.
+    /// Returns the time between a leader's heartbeat and the next. In a group that is always the first interval: the failure
+    /// detector's heartbeats are no less frequent.
+    fn interval(&self, cx: &Context<'_>, leader: &Leader) -> Duration {
+        if self.announced_by_election {
+            return cx.timing.heartbeat;
+        }
+        let doubled = |times: Duration, &at: &u32| if leader.heartbeat < at { times } else { times.times(2) };
+        INTERVAL_DOUBLES_AT.iter().fold(cx.timing.heartbeat, doubled).min(cx.timing.heartbeat_max)
+    }
+
+    /// Returns how long a follower trusts the leader after a heartbeat.
+    fn lease(&self, cx: &Context<'_>, leader: &Leader) -> Duration {
+        cx.timing.lease().plus(self.interval(cx, leader).minus(cx.timing.heartbeat))
+    }
+
+    /// Announces a leader: an election ended here, this node hands over, or the leader is lost and this is its heir.
     pub(super) fn announce<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, leader: Leader, out: &mut Out<M>) {
         self.adopt(cx, leader, cx.timing.lease(), NodeSet::EMPTY, out);
     }
@@ -166,7 +200,7 @@ impl Leadership {
     pub(super) fn vacate<M>(&mut self, out: &mut Out<M>) {
         let lost = self.leader().map(|leader| leader.candidate.id);
         self.belief = Belief::Vacant { lost };
-        self.flood = Flood::Done;
+        (self.flood, self.watch, self.bid) = (Flood::Done, None, None);
         out.notify(Notice::Leaderless);
     }
 
@@ -174,7 +208,7 @@ impl Leadership {
     /// was.
     pub(super) fn on_suspected<M>(&mut self, cx: &Context<'_>, suspected: NodeSet, out: &mut Out<M>) -> bool {
         let Belief::Following { leader, until, .. } = &self.belief else { return false };
-        let silent = cx.timing.lease().minus(until.since(cx.now)) > cx.timing.heartbeat.mul_ratio(3, 2);
+        let silent = self.lease(cx, leader).minus(until.since(cx.now)) > self.interval(cx, leader).mul_ratio(3, 2);
         let lost = silent && cx.roster.set_of(leader.candidate.id).meets(suspected);
         if lost {
             self.vacate(out);
@@ -194,18 +228,34 @@ impl Leadership {
     ) -> bool {
         let (leader, age) = match message {
             LeaderMessage::Elected { term, leader, runner_up, age } => (Leader::elected(term, leader, runner_up), age),
-            LeaderMessage::Heartbeat { term, leader: candidate, count: heartbeat, age } => {
-                (Leader { term, candidate, runner_up: None, heartbeat }, age)
+            LeaderMessage::Heartbeat { term, leader: candidate, runner_up, count: heartbeat, age } => {
+                (Leader { term, candidate, runner_up, heartbeat }, age)
             }
             LeaderMessage::RaiseTerm { term } => {
                 self.demand_above(cx, term, out);
+                return false;
+            }
+            LeaderMessage::Pulse { term, heir } => {
+                self.on_pulse(cx, from, term, heir);
+                return false;
+            }
+            LeaderMessage::Doubt { term } => {
+                self.on_doubt(cx, from, term);
+                return false;
+            }
+            LeaderMessage::Veto { term } => {
+                self.on_veto(cx, term);
+                return false;
+            }
+            LeaderMessage::Bid { term, candidate } => {
+                self.on_bid(cx, term, candidate);
                 return false;
             }
         };
         if age == u8::MAX {
             return false; // as old as a lease: the leader may be long gone
         }
-        let left = cx.timing.lease().mul_ratio(u32::from(u8::MAX.saturating_sub(age)), u32::from(u8::MAX));
+        let left = self.lease(cx, &leader).mul_ratio(u32::from(u8::MAX.saturating_sub(age)), u32::from(u8::MAX));
         self.compare(cx, from, leader, authority, left, out)
     }
 
@@ -241,14 +291,16 @@ impl Leadership {
                 return self.adopt(cx, announced, left, from, out);
             }
             if (announced.term, announced.heartbeat) == (current.term, current.heartbeat) {
-                self.on_relayed(from);
+                self.on_relayed(cx, from);
             } else {
                 self.inform(cx, from);
             }
             return false;
         }
         let better = announced.candidate > current.candidate;
-        let authorised = announced.term == authority || announced.term.by == current.candidate.id;
+        // A leader that is up hands over itself: an heir that others announce was announced wrongly.
+        let handed_over = announced.term.by == current.candidate.id && !self.is_leader();
+        let authorised = announced.term == authority || handed_over;
         if new && (better || authorised) {
             return self.adopt(cx, announced, left, from, out);
         }
@@ -272,7 +324,7 @@ impl Leadership {
                     out.send(*via, LeaderMessage::RaiseTerm { term }.into());
                 }
             }
-            Belief::Leading { leader, next } => {
+            Belief::Leading { leader, next, .. } => {
                 if term > leader.term {
                     self.term_number = self.term_number.saturating_add(1);
                     leader.term = Term { number: self.term_number, by: cx.me };
@@ -297,11 +349,17 @@ impl Leadership {
         let changed = self.leader().is_none_or(|current| current.term != term);
         self.floor = (term, heartbeat);
         self.belief = if candidate.id == cx.me {
-            Belief::Leading { leader, next: cx.now.after(cx.timing.heartbeat) }
+            let (next, pulse) = (cx.now.after(cx.timing.heartbeat), watch::next_pulse(cx));
+            Belief::Leading { leader, next, pulse, testament: Testament::NONE }
         } else {
-            Belief::Following { leader, until: cx.now.after(left), via: from, ask: flood::ask_at(cx) }
+            let until = cx.now.after(left);
+            // As the heartbeat may have been late, the next one is expected by its age.
+            let missed = cx.timing.lease().minus(cx.timing.heartbeat.mul_ratio(3, 2));
+            let ask = until.before(missed).after(jitter(cx.timing.heartbeat.mul_ratio(1, 4), cx.random));
+            Belief::Following { leader, until, via: from, ask }
         };
         if changed {
+            (self.watch, self.bid) = (None, None);
             out.notify(if candidate.id == cx.me {
                 Notice::Gained { term }
             } else {
@@ -313,6 +371,7 @@ impl Leadership {
         } else {
             self.relay(cx, from, heartbeat, out);
         }
+        self.on_heartbeat(cx, from);
         if self.demanded > term {
             // Once per heartbeat, until the leader has raised its term.
             out.send(from, LeaderMessage::RaiseTerm { term: self.demanded }.into());
@@ -339,38 +398,51 @@ impl Leadership {
                 self.vacate(out);
                 return true;
             }
-            Belief::Leading { mut leader, next } if next <= cx.now => {
-                leader.heartbeat = leader.heartbeat.saturating_add(1);
-                if leader.is_incumbent() {
-                    leader.candidate = cx.candidate.unwrap_or(leader.candidate);
-                }
-                self.belief = Belief::Leading { leader, next: cx.now.after(cx.timing.heartbeat) };
-                self.floor = (leader.term, leader.heartbeat);
-                self.flood(cx, NodeSet::EMPTY, cx.timing.reflood_count, out);
-            }
+            Belief::Leading { next, .. } if next <= cx.now => self.send_heartbeat(cx, out),
             Belief::Vacant { .. } | Belief::Following { .. } | Belief::Leading { .. } => {}
         }
+        if self.watch_leader(cx, out) {
+            return true;
+        }
+        self.send_bid(cx, out);
         if let Belief::Following { ask, .. } = &mut self.belief
-            && ask.is_some_and(|at| at <= cx.now)
+            && *ask <= cx.now
         {
-            *ask = None;
+            let pause = cx.timing.heartbeat.mul_ratio(1, 8);
+            *ask = cx.now.after(pause.plus(jitter(pause, cx.random)));
             self.flood(cx, NodeSet::EMPTY, 0, out); // whoever has a newer heartbeat sends that again
         }
         self.on_flood_timeout(cx, out);
         false
     }
 
+    /// Sends this node's next heartbeat.
+    fn send_heartbeat<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) {
+        let Belief::Leading { mut leader, testament, .. } = self.belief else { return };
+        leader.heartbeat = leader.heartbeat.saturating_add(1);
+        if leader.is_incumbent() {
+            leader.candidate = cx.candidate.unwrap_or(leader.candidate);
+        }
+        leader.runner_up = leader.runner_up.filter(|_| testament.is_fresh(leader.heartbeat));
+        let (next, pulse) = (cx.now.after(self.interval(cx, &leader)), watch::next_pulse(cx));
+        self.belief = Belief::Leading { leader, next, pulse, testament };
+        self.floor = (leader.term, leader.heartbeat);
+        let repeats = if self.announced_by_election { cx.timing.reflood_count } else { 1 };
+        self.flood(cx, NodeSet::EMPTY, repeats, out);
+    }
+
     /// Returns when [`Leadership::on_timeout`] is due.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let belief = match &self.belief {
             Belief::Vacant { .. } => None,
-            Belief::Following { until, ask, .. } => earliest(Some(*until), *ask),
-            Belief::Leading { next, .. } => Some(*next),
+            Belief::Following { until, ask, .. } => Some(*until.min(ask)),
+            Belief::Leading { next, pulse, .. } => Some(*next.min(pulse)),
         };
         let flood = match self.flood {
             Flood::Done => None,
             Flood::Waiting { at, .. } | Flood::Listening { at, .. } => Some(at),
         };
-        earliest(belief, flood)
+        let watch = earliest(self.watch.as_ref().map(Watch::deadline), self.bid.and_then(|bid| bid.deadline()));
+        earliest(earliest(belief, flood), watch)
     }
 }

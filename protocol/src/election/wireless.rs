@@ -17,7 +17,7 @@
 //! # Messages
 //! [`Message::Election`] the flood, also the answer to a probe; [`Message::Probe`] to silent neighbours, and to a child
 //! whose report was lost;
-//! [`Message::Report`] the report to the parent; Elected, Heartbeat and `RaiseTerm` as in [`super::leadership`].
+//! [`Message::Report`] the report to the parent; those about the leader as in [`super::leadership`].
 //!
 //! # Cost
 //! Without loss, one starter, n nodes: n Election and n Elected broadcasts, n - 1 Reports. Time: the flood down, the
@@ -53,38 +53,24 @@ mod probe_timer;
 use probe_timer::{Expired, ProbeTimer};
 
 /// Messages between neighbours. `index` is that of a computation, `parent` the sender's parent in it; the root is its
-/// own. Those about the leader are as in [`LeaderMessage`].
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the sentence of each message names its fields")]
 pub enum Message {
-    /// The leader is up.
-    Heartbeat { term: Term, leader: Candidate, count: u32, age: u8 },
+    /// About the leader.
+    Leadership(LeaderMessage),
     /// The sender takes part in a computation.
     Election { index: Term, parent: NodeId },
     /// Asks a neighbour that was silent in a computation.
     Probe { index: Term, parent: NodeId },
     /// Reports the best candidates of the sender's subtree, if there are any, to its parent.
     Report { index: Term, best: Option<Candidate>, runner_up: Option<Candidate> },
-    /// A computation ended.
-    Elected { term: Term, leader: Candidate, runner_up: Option<Candidate>, age: u8 },
-    /// The leader must raise its term above this one.
-    RaiseTerm { term: Term },
 }
 
 impl_message! {
-    Jittered: Election = "election", Probe = "probe", Elected = "leader", Heartbeat = "leader-heartbeat";
-    Unreliable: RaiseTerm = "raise";
+    Jittered: Election = "election", Probe = "probe";
     ReliableLatest: Report = "report";
-}
-
-impl From<LeaderMessage> for Message {
-    fn from(message: LeaderMessage) -> Self {
-        match message {
-            LeaderMessage::Elected { term, leader, runner_up, age } => Self::Elected { term, leader, runner_up, age },
-            LeaderMessage::Heartbeat { term, leader, count, age } => Self::Heartbeat { term, leader, count, age },
-            LeaderMessage::RaiseTerm { term } => Self::RaiseTerm { term },
-        }
-    }
+    _: Leadership(LeaderMessage);
 }
 
 /// This node's phase in a computation.
@@ -306,19 +292,14 @@ impl Rounds for Wireless {
     }
 
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
-        let message = match message {
-            Message::Election { index, parent } => return self.on_election(cx, from, index, parent, false, out),
-            Message::Probe { index, parent } => return self.on_election(cx, from, index, parent, true, out),
+        match message {
+            Message::Leadership(message) => self.on_leader_message(cx, from, message, out),
+            Message::Election { index, parent } => self.on_election(cx, from, index, parent, false, out),
+            Message::Probe { index, parent } => self.on_election(cx, from, index, parent, true, out),
             Message::Report { index, best, runner_up } => {
-                return self.on_ack(cx, from, (index, TopTwo { best, runner_up }), out);
+                self.on_ack(cx, from, (index, TopTwo { best, runner_up }), out);
             }
-            Message::Elected { term, leader, runner_up, age } => {
-                LeaderMessage::Elected { term, leader, runner_up, age }
-            }
-            Message::Heartbeat { term, leader, count, age } => LeaderMessage::Heartbeat { term, leader, count, age },
-            Message::RaiseTerm { term } => LeaderMessage::RaiseTerm { term },
-        };
-        self.on_leader_message(cx, from, message, out);
+        }
     }
 
     fn on_deadline(&mut self, cx: &Context<'_>, out: &mut Out) {

@@ -47,6 +47,8 @@
 //! - A holder that renews comes before all requests at a voter whose vote it has not.
 //! - The voters agree on the fence (see `fence_numbers.rs`), and a majority knows it before its holder enters. A vote that
 //!   was relinquished takes its agreement back: nobody has entered under it.
+//! - Every member answers every request. Where sixteen members ask for three or more locks at the same moment over a radio,
+//!   the answers do not fit the members' queues, and nobody may enter.
 //! - A minority of crashed members costs nothing but their votes; without a majority no request enters.
 
 use super::client::{LOCKS_MAX, LockClient};

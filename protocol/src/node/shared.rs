@@ -1,7 +1,7 @@
 //! What all stages of a node share.
 
 use super::{Counters, Halt, NOTICES_MAX, Notice};
-use crate::algorithm::{Context, Scope};
+use crate::algorithm::{Context, Reach, Scope};
 use crate::base::capacity::{Candidate, Capacity};
 use crate::base::config::{Config, Moment};
 use crate::base::ids::NodeSet;
@@ -96,6 +96,11 @@ impl<const N: usize> Shared<N> {
         let group = self.peers.group();
         let others = group.all().without(group.set_of(self.config.me));
         let up = others.without(detector.suspected());
+        let reach = match scope {
+            Scope::Neighbours => Reach::Listed(self.peers.reach()),
+            Scope::Group if self.config.hops == 1 => Reach::All(others),
+            Scope::Group | Scope::Nobody => Reach::Unknown,
+        };
         let (roster, peers, up, near, best_peer) = match scope {
             Scope::Neighbours => {
                 let peers = self.peers.bidirectional();
@@ -115,6 +120,7 @@ impl<const N: usize> Shared<N> {
             peers,
             up,
             near,
+            reach,
             better,
             best_peer,
             view,

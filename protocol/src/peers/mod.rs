@@ -5,7 +5,7 @@ use crate::base::ids::NodeSet;
 pub mod detector;
 mod heartbeat;
 mod hello;
-mod quality;
+pub(crate) mod quality;
 pub mod table;
 mod trickle;
 mod window;

@@ -5,15 +5,15 @@ use super::window::WINDOW;
 /// Quality, of 255, from which a link is good.
 pub(super) const QUALITY_UP: u8 = 170;
 /// Quality below which a good link is no longer good.
-pub(super) const QUALITY_DOWN: u8 = 90;
+pub(super) const QUALITY_DOWN: u8 = 64;
 /// Highest initial quality: good enough to start with.
 const QUALITY_FIRST: u8 = 180;
 
 /// The quality of the link from one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct LinkQuality {
+pub(crate) struct LinkQuality {
     /// Share of its frames that arrive, of 255.
-    pub(super) value: u8,
+    pub(crate) value: u8,
     /// Whether most frames arrive.
     pub(super) good: bool,
 }
@@ -23,12 +23,12 @@ impl LinkQuality {
     pub(super) const NONE: Self = Self { value: 0, good: false };
 
     /// Creates the quality of a link from its first frame.
-    pub(super) fn first(frame: u8) -> Self {
+    pub(crate) fn first(frame: u8) -> Self {
         Self { value: QUALITY_FIRST.min(frame), good: false }
     }
 
     /// Records a frame received with quality `frame` after `missing` lost ones; returns whether the link became good.
-    pub(super) fn record(&mut self, missing: u32, frame: u8) -> bool {
+    pub(crate) fn record(&mut self, missing: u32, frame: u8) -> bool {
         for _ in 0..missing.min(WINDOW) {
             self.value = average(self.value, 0);
         }

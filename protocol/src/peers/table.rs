@@ -2,7 +2,7 @@
 //!
 //! Every frame shows that its sender can be received; a [`Hello`] lists the nodes its sender receives well. A link is
 //! bidirectional while each end receives the other well, and only such neighbours count: frames from other nodes change
-//! nothing in later stages. Silence is measured against the usual interval between a neighbour's frames, so a quiet
+//! nothing in later stages. Silence is measured against the longest interval between a neighbour's frames of late, so a quiet
 //! network stays quiet.
 //!
 //! # Replays
@@ -21,7 +21,7 @@ use super::quality::LinkQuality;
 use super::trickle::Trickle;
 use super::window::SequenceWindow;
 use crate::base::config::{Moment, Timing};
-use crate::base::ids::{NodeId, NodeSet, Roster, RosterView};
+use crate::base::ids::{FirstSlots, NodeId, NodeSet, Roster, RosterView};
 use crate::base::incarnation::IncarnationFilter;
 use crate::base::membership::Scope;
 use crate::base::time::{CoarseInstant, Duration, Instant, earliest};
@@ -35,8 +35,12 @@ pub use super::hello::Hello;
 const UNLISTED_MAX: u8 = 6;
 /// Shortest timeout of a silent neighbour, in heartbeats: it may have had nothing to send.
 const SILENT_HEARTBEATS: u32 = 8;
-/// Timeout of a silent neighbour, in its usual intervals between frames.
-const SILENT_INTERVALS: u32 = 6;
+/// Timeout of a silent neighbour, in its longest intervals between frames.
+const SILENT_INTERVALS: u32 = 8;
+/// Longest timeout of a silent neighbour, in the longest intervals between hellos.
+const SILENT_HELLOS: u32 = 4;
+/// Longest interval between the hellos of a node that searches neighbours, in heartbeats.
+const SEARCH_HEARTBEATS: u32 = 2;
 
 /// The state of one peer's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +52,7 @@ struct Peer {
     unlisted: u8,
     hears_me: bool,
     last_frame: CoarseInstant,
-    /// Usual interval between its frames.
+    /// Longest interval between its frames, of late.
     interval: Duration,
 }
 
@@ -65,7 +69,8 @@ impl Peer {
 
     /// Returns how long the peer may be silent.
     fn timeout(&self, timing: &Timing) -> Duration {
-        timing.heartbeat.times(SILENT_HEARTBEATS).max(self.interval.times(SILENT_INTERVALS))
+        let silence = self.interval.times(SILENT_INTERVALS).min(timing.hello_max.times(SILENT_HELLOS));
+        timing.heartbeat.times(SILENT_HEARTBEATS).max(silence)
     }
 
     /// Returns how much longer the peer may be silent.
@@ -76,7 +81,7 @@ impl Peer {
     /// Records a frame after `missing` lost ones; returns whether its link became good.
     fn on_frame(&mut self, missing: u32, quality: u8, now: Instant) -> bool {
         let interval = self.last_frame.elapsed(now);
-        self.interval = self.interval.mul_ratio(3, 4).plus(interval.mul_ratio(1, 4));
+        self.interval = interval.max(self.interval.mul_ratio(31, 32));
         self.last_frame = CoarseInstant::of(now);
         self.quality.record(missing, quality)
     }
@@ -98,8 +103,12 @@ pub struct PeerTable<const N: usize> {
     /// Slots whose node or incarnation is new since the link last asked.
     renewed: NodeSet,
     hello: Trickle,
+    /// When this node last lost a neighbour.
+    lost_at: Option<CoarseInstant>,
     /// The slot from which the next hello lists ids.
     cursor: usize,
+    /// Which nodes of this table each neighbour receives well, by its own hellos, and so is received by.
+    reach: [FirstSlots; N],
     /// The member in range over which the newest word of each member came first, by slot.
     next_hops: [u8; N],
     /// No neighbour times out before this.
@@ -120,7 +129,9 @@ impl<const N: usize> PeerTable<N> {
             changes: Changes::default(),
             renewed: NodeSet::EMPTY,
             hello: Trickle::new(moment),
+            lost_at: None,
             cursor: 0,
+            reach: [FirstSlots::EMPTY; N],
             next_hops: [u8::MAX; N],
             check_at: None,
         }
@@ -160,6 +171,11 @@ impl<const N: usize> PeerTable<N> {
     /// Returns the neighbours: the nodes in range that receive this node too.
     pub(crate) const fn bidirectional(&self) -> NodeSet {
         self.bidirectional
+    }
+
+    /// Returns which nodes each node receives well, by slot.
+    pub(crate) const fn reach(&self) -> &[FirstSlots] {
+        &self.reach
     }
 
     /// Returns the next hop on the way to the member in `slot`: itself where it is in range; `None` where no way is known.
@@ -305,6 +321,11 @@ impl<const N: usize> PeerTable<N> {
     pub(crate) fn on_hello(&mut self, moment: Moment<'_>, me: Origin, from: NodeId, hello: &Hello) {
         let Some(slot) = self.roster.view().slot_of(from) else { return };
         let Some(peer) = self.peers.get_mut(slot) else { return };
+        let ids = hello.named.iter().map(|named| named.id).chain(hello.listed.iter().copied());
+        let listed = ids.fold(NodeSet::EMPTY, |set, id| set.with(self.roster.view().set_of(id)));
+        if let Some(reach) = self.reach.get_mut(slot) {
+            *reach = if hello.complete { listed } else { NodeSet::from(*reach).with(listed) }.into();
+        }
         let named = hello.named.iter().position(|named| named.id == me.id);
         let names_me = named.and_then(|at| hello.named.get(at)) == Some(&me);
         let waits = named.is_some_and(|at| at < usize::from(hello.waiting));
@@ -346,14 +367,30 @@ impl<const N: usize> PeerTable<N> {
         }
         self.check_at = next;
         if !silent.is_empty() {
+            if silent.meets(self.bidirectional) {
+                self.lost_at = Some(CoarseInstant::of(moment.now));
+            }
             self.drop_link(silent);
             self.in_range = self.in_range.without(silent);
+            self.hello.hurry(moment, self.longest_interval(moment));
+        }
+    }
+
+    /// Returns the longest interval between hellos: short for a node without neighbours, or that has lost one, as another
+    /// network may come into range at any moment.
+    fn longest_interval(&self, moment: Moment<'_>) -> Duration {
+        let search = moment.timing.hello_max.times(SILENT_HELLOS);
+        let lost = self.lost_at.is_some_and(|at| at.elapsed(moment.now) < search);
+        if self.in_range.is_empty() || lost {
+            moment.timing.heartbeat.times(SEARCH_HEARTBEATS)
+        } else {
+            moment.timing.hello_max
         }
     }
 
     /// Returns the hello that is due, if one is.
     pub(crate) fn poll_hello(&mut self, moment: Moment<'_>) -> Option<Hello> {
-        if !self.hello.poll(moment) {
+        if !self.hello.poll(moment, self.longest_interval(moment)) {
             return None;
         }
         let roster = self.roster.view();
@@ -403,8 +440,11 @@ impl<const N: usize> PeerTable<N> {
             self.roster.remove(removed);
         }
         let slot = self.roster.insert(id).ok_or(DropReason::NoRoom)?;
-        if let Some(peer) = self.peers.get_mut(slot) {
-            *peer = Peer::UNKNOWN;
+        if let (Some(peer), Some(reach)) = (self.peers.get_mut(slot), self.reach.get_mut(slot)) {
+            (*peer, *reach) = (Peer::UNKNOWN, FirstSlots::EMPTY);
+        }
+        for reach in &mut self.reach {
+            *reach = NodeSet::from(*reach).without(NodeSet::slot(slot)).into(); // what was said of the node before
         }
         Ok(slot)
     }

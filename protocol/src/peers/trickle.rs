@@ -32,15 +32,21 @@ impl Trickle {
         self.next
     }
 
-    /// Returns whether a hello is due, and if so doubles the interval.
-    pub(super) fn poll(&mut self, moment: Moment<'_>) -> bool {
+    /// Returns whether a hello is due, and if so doubles the interval, up to `longest`.
+    pub(super) fn poll(&mut self, moment: Moment<'_>, longest: Duration) -> bool {
         if self.next > moment.now {
             return false;
         }
-        self.interval = self.interval.times(2).min(moment.timing.hello_max);
+        self.interval = self.interval.times(2).min(longest);
         let half = self.interval.mul_ratio(1, 2);
         self.next = moment.now.after(half.plus(jitter(self.interval, moment.random)));
         true
+    }
+
+    /// Sends the next hello within `interval`.
+    pub(super) fn hurry(&mut self, moment: Moment<'_>, interval: Duration) {
+        self.interval = self.interval.min(interval);
+        self.next = self.next.min(moment.now.after(jitter(self.interval, moment.random)));
     }
 
     /// Restarts at the shortest interval, because something changed.
@@ -74,7 +80,8 @@ mod tests {
         let mut intervals = Vec::new();
         for _ in 0..16 {
             let now = timer.deadline();
-            assert!(timer.poll(moment(now)) && !timer.poll(moment(now)));
+            let longest = TIMING.hello_max;
+            assert!(timer.poll(moment(now), longest) && !timer.poll(moment(now), longest));
             intervals.push(timer.deadline().since(now));
         }
         // From half an interval to one and a half, by the draw: half with this one.

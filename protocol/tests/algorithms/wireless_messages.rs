@@ -3,6 +3,7 @@
 use crate::support::prelude::*;
 use protocol::algorithm::{Input, Output};
 use protocol::base::capacity::Candidate;
+use protocol::election::leadership::LeaderMessage;
 use protocol::election::wireless::{Message, Wireless};
 use protocol::election::{Command, Election, Notice};
 
@@ -62,7 +63,17 @@ fn child() -> (Single<Wireless>, Term) {
 
 /// A heartbeat of this number: of the leader 3, of capacity 90.
 fn heartbeat(count: u32) -> Message {
-    Message::Heartbeat { term: term(2, 4), leader: candidate(90, 3), count, age: 0 }
+    aged(count, 0)
+}
+
+/// The same, of this age.
+fn aged(count: u32, age: u8) -> Message {
+    LeaderMessage::Heartbeat { term: term(2, 4), leader: candidate(90, 3), runner_up: None, count, age }.into()
+}
+
+/// Whether an output is a heartbeat or the announcement of a leader, whatever its age.
+fn is_state(output: &Output<Message, Notice>) -> bool {
+    matches!(output, Output::Send { message: Message::Leadership(LeaderMessage::Heartbeat { .. }), .. })
 }
 
 #[test]
@@ -88,8 +99,9 @@ fn w3_the_root_announces_the_highest_capacity() {
     receive(&mut node, 3, report(index, candidate(90, 3)));
     let outputs = receive(&mut node, 4, report(index, candidate(60, 4)));
     let following = Notice::Following { leader: NodeId(3), term: index };
-    let elected = Message::Elected { term: index, leader: candidate(90, 3), runner_up: Some(candidate(70, 2)), age: 0 };
-    assert_eq!(outputs, [Output::Notify(following), to_all(elected)]);
+    let (leader, runner_up) = (candidate(90, 3), Some(candidate(70, 2)));
+    let elected = LeaderMessage::Elected { term: index, leader, runner_up, age: 0 };
+    assert_eq!(outputs, [Output::Notify(following), to_all(elected.into())]);
 }
 
 #[test]
@@ -202,28 +214,35 @@ fn a_child_that_has_reported_is_not_waited_for_again() {
 #[test]
 fn a_heartbeat_as_old_as_a_lease_is_ignored() {
     let mut node = root();
-    receive(&mut node, 2, Message::Heartbeat { term: term(2, 4), leader: candidate(90, 3), count: 1, age: u8::MAX });
+    receive(&mut node, 2, aged(1, u8::MAX));
     assert_eq!(node.algorithm.leader(), None);
 }
 
-/// Node 1 follows 3, which has sent ten heartbeats.
+/// Node 1 follows 3, which has sent ten heartbeats, and has relayed the last.
 fn following() -> Single<Wireless> {
     let mut node = root();
     let outputs = receive(&mut node, 2, heartbeat(10));
-    assert_eq!(outputs[0], Output::Notify(Notice::Following { leader: NodeId(3), term: term(2, 4) }));
-    assert_eq!(outputs[1], to_all(heartbeat(10)));
+    assert_eq!(outputs, [Output::Notify(Notice::Following { leader: NodeId(3), term: term(2, 4) })]);
+    let outputs = node.run(Duration::from_millis(100));
+    assert!(outputs.iter().any(is_state), "{outputs:?}");
     node
+}
+
+/// How long a leader is trusted after its tenth heartbeat.
+fn lease() -> Duration {
+    Timing::RADIO.lease().plus(Timing::RADIO.heartbeat)
 }
 
 /// A heartbeat of the leader 9, of this capacity, under the term of this number.
 fn rival(number: u32, capacity: u16) -> Message {
-    Message::Heartbeat { term: term(number, 9), leader: candidate(capacity, 9), count: 4, age: 0 }
+    let (term, leader) = (term(number, 9), candidate(capacity, 9));
+    LeaderMessage::Heartbeat { term, leader, runner_up: None, count: 4, age: 0 }.into()
 }
 
 #[test]
 fn e10_a_leader_whose_heartbeats_stop_is_lost() {
     let mut node = following();
-    let outputs = node.run(Timing::RADIO.lease());
+    let outputs = node.run(lease());
     assert!(outputs.contains(&Output::Notify(Notice::Leaderless)));
     assert_eq!(node.algorithm.leader(), None);
 }
@@ -231,7 +250,7 @@ fn e10_a_leader_whose_heartbeats_stop_is_lost() {
 #[test]
 fn the_last_heartbeats_of_a_lost_leader_are_ignored() {
     let mut node = following();
-    node.run(Timing::RADIO.lease());
+    node.run(lease());
     for count in [9, 10] {
         receive(&mut node, 4, heartbeat(count));
         assert_eq!(node.algorithm.leader(), None, "heartbeat {count}");
@@ -243,19 +262,19 @@ fn the_last_heartbeats_of_a_lost_leader_are_ignored() {
 #[test]
 fn relaying_a_heartbeat_keeps_its_age() {
     let mut node = following();
-    node.now = node.now.after(Timing::RADIO.lease().mul_ratio(1, 2));
+    node.now = node.now.after(lease().mul_ratio(1, 2));
     node.step(Input::Fact(Fact::PeerUp(only(4))));
     let outputs = node.run(Duration::from_millis(200));
     let ages: Vec<u8> = outputs
         .iter()
         .filter_map(|outputs| match outputs {
-            Output::Send { message: Message::Heartbeat { age, .. }, .. } => Some(*age),
+            Output::Send { message: Message::Leadership(LeaderMessage::Heartbeat { age, .. }), .. } => Some(*age),
             _ => None,
         })
         .collect();
     assert!(ages.iter().all(|&age| age >= 127) && !ages.is_empty(), "{ages:?}");
     let mut late = root();
-    receive(&mut late, 2, Message::Heartbeat { term: term(2, 4), leader: candidate(90, 3), count: 10, age: 128 });
+    receive(&mut late, 2, aged(5, 128));
     late.run(Timing::RADIO.lease().mul_ratio(3, 4));
     assert_eq!(late.algorithm.leader(), None, "half the lease was gone already");
 }
@@ -268,14 +287,16 @@ fn f1_the_better_leader_of_two_is_followed_and_announced_to_the_worse() {
     let mut node = following();
     assert_eq!(receive(&mut node, 4, rival(1, 60)), []);
     let outputs = node.run(Duration::from_millis(200));
-    let Output::Send { message: Message::Heartbeat { leader, .. }, .. } = outputs[0] else { panic!("{outputs:?}") };
+    let Output::Send { message: Message::Leadership(LeaderMessage::Heartbeat { leader, .. }), .. } = outputs[0] else {
+        panic!("{outputs:?}")
+    };
     assert_eq!(leader, candidate(90, 3));
 }
 
 #[test]
 fn a_better_leader_under_a_lower_term_is_asked_to_raise_it() {
     let mut node = following();
-    let raise = Output::Send { to: only(4), message: Message::RaiseTerm { term: term(2, 4) } };
+    let raise = Output::Send { to: only(4), message: LeaderMessage::RaiseTerm { term: term(2, 4) }.into() };
     assert_eq!(receive(&mut node, 4, rival(1, 95)), [raise]);
     assert_eq!(node.algorithm.leader(), Some((NodeId(3), term(2, 4))), "no node's term falls");
 }
@@ -286,9 +307,9 @@ fn a_leader_that_is_asked_to_raise_its_term_leads_under_a_higher_one() {
     for peer in 2..=4 {
         receive(&mut node, peer, report(index, candidate(10, peer)));
     }
-    let outputs = receive(&mut node, 2, Message::RaiseTerm { term: term(7, 9) });
+    let outputs = receive(&mut node, 2, LeaderMessage::RaiseTerm { term: term(7, 9) }.into());
     assert_eq!(outputs, [Output::Notify(Notice::Gained { term: term(8, 1) })]);
-    assert_eq!(receive(&mut node, 2, Message::RaiseTerm { term: term(7, 9) }), [], "once is enough");
+    assert_eq!(receive(&mut node, 2, LeaderMessage::RaiseTerm { term: term(7, 9) }.into()), [], "once is enough");
 }
 
 #[test]

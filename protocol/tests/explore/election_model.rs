@@ -35,7 +35,12 @@ fn read_leader(message: &LeaderMessage) -> (u32, Option<Claim>) {
     match *message {
         LeaderMessage::Elected { term, leader, .. } => claim(term, leader, 0),
         LeaderMessage::Heartbeat { term, leader, count, .. } => claim(term, leader, count),
-        LeaderMessage::RaiseTerm { term } => (term.number, None),
+        LeaderMessage::RaiseTerm { term }
+        | LeaderMessage::Pulse { term, heir: None }
+        | LeaderMessage::Doubt { term }
+        | LeaderMessage::Veto { term }
+        | LeaderMessage::Bid { term, .. } => (term.number, None),
+        LeaderMessage::Pulse { heir: Some(heir), .. } => (heir.number, None),
     }
 }
 
@@ -46,13 +51,9 @@ fn claim(term: Term, leader: Candidate, heartbeat: u32) -> (u32, Option<Claim>) 
 impl Explored for Wireless {
     fn read(message: &wireless::Message) -> (u32, Option<Claim>) {
         use wireless::Message as M;
-        match *message {
-            M::Elected { term, leader, .. } => claim(term, leader, 0),
-            M::Heartbeat { term, leader, count, .. } => claim(term, leader, count),
-            M::Election { index: term, .. }
-            | M::Probe { index: term, .. }
-            | M::Report { index: term, .. }
-            | M::RaiseTerm { term } => (term.number, None),
+        match message {
+            M::Leadership(message) => read_leader(message),
+            M::Election { index, .. } | M::Probe { index, .. } | M::Report { index, .. } => (index.number, None),
         }
     }
 }
@@ -124,6 +125,8 @@ pub(crate) struct Bounds {
     pub(crate) heartbeats_max: u32,
     /// How often a silent neighbour is probed.
     pub(crate) probes: u8,
+    /// Whether leaders send pulses, and name heirs.
+    pub(crate) pulses: bool,
     /// How many suspicions there may be at a time, right or wrong. Each may come and go at any time.
     pub(crate) suspects: u32,
 }
@@ -190,7 +193,12 @@ impl<E: Explored> ElectionModel<E> {
             }),
         }
         Self {
-            timing: Timing { reflood_count: 0, probes: bounds.probes, ..Timing::ZERO },
+            timing: Timing {
+                reflood_count: 0,
+                probes: bounds.probes,
+                pulse: bounds.pulses.then_some(Duration::ZERO),
+                ..Timing::ZERO
+            },
             rosters,
             bounds,
             locals: Interned::new(),

@@ -4,7 +4,7 @@ use heapless::Vec;
 use protocol::base::capacity::{Candidate, Capacity};
 use protocol::base::lamport::LamportTime;
 use protocol::base::term::Term;
-use protocol::election::leadership::LeaderMessage;
+use protocol::election::leadership::{Heir, LeaderMessage};
 use protocol::election::{bully, chang_roberts, lelann, ring, wireless, wireless_flat};
 use protocol::lease;
 use protocol::link::{Ack, Acks, RELIABLE_MAX, Refusal};
@@ -93,12 +93,10 @@ fn wireless() {
     use wireless::Message as M;
     let (term, index, leader, parent) = (TERM, TERM, leader(), NodeId(1));
     let cases: &Cases<M> = &[
-        (M::Heartbeat { term, leader, count: 9, age: 3 }, &[&[0], T, L, &[9, 3]]),
+        (M::Leadership(LeaderMessage::Veto { term }), &[&[0, 5], T]),
         (M::Election { index, parent }, &[&[1], T, &[1]]),
         (M::Probe { index, parent }, &[&[2], T, &[1]]),
         (M::Report { index, best: Some(leader), runner_up: None }, &[&[3], T, &[1], L, &[0]]),
-        (M::Elected { term, leader, runner_up: None, age: 3 }, &[&[4], T, L, &[0, 3]]),
-        (M::RaiseTerm { term }, &[&[5], T]),
     ];
     pin(16, cases);
 }
@@ -107,12 +105,19 @@ fn wireless_flat() {
     use wireless_flat::Message as M;
     let (term, leader) = (TERM, leader());
     let elected = LeaderMessage::Elected { term, leader, runner_up: None, age: 3 };
+    let heartbeat = LeaderMessage::Heartbeat { term, leader, runner_up: Some(leader), count: 9, age: 3 };
+    let heir = Heir { number: 6, candidate: leader };
     let cases: &Cases<M> = &[
         (M::Election { index: term }, &[&[0], T]),
         (M::Answer { index: term, candidate: leader }, &[&[1], T, L]),
         (M::Leadership(elected), &[&[2, 0], T, L, &[0, 3]]),
-        (M::Leadership(LeaderMessage::Heartbeat { term, leader, count: 9, age: 3 }), &[&[2, 1], T, L, &[9, 3]]),
+        (M::Leadership(heartbeat), &[&[2, 1], T, L, &[1], L, &[9, 3]]),
         (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[2, 2], T]),
+        (M::Leadership(LeaderMessage::Pulse { term, heir: Some(heir) }), &[&[2, 3], T, &[1, 6], L]),
+        (M::Leadership(LeaderMessage::Pulse { term, heir: None }), &[&[2, 3], T, &[0]]),
+        (M::Leadership(LeaderMessage::Doubt { term }), &[&[2, 4], T]),
+        (M::Leadership(LeaderMessage::Veto { term }), &[&[2, 5], T]),
+        (M::Leadership(LeaderMessage::Bid { term, candidate: leader }), &[&[2, 6], T, L]),
     ];
     pin(17, cases);
 }
@@ -418,16 +423,20 @@ fn no_message_of_the_wireless_election_takes_more_than_84_bytes() {
     use wireless::Message as M;
     let (term, index, leader, parent) = (TERM_MAX, TERM_MAX, longest_candidate(), NodeId(u32::MAX));
     let runner_up = Some(leader);
+    let heir = Some(Heir { number: u32::MAX, candidate: leader });
+    let heartbeat = LeaderMessage::Heartbeat { term, leader, runner_up, count: u32::MAX, age: u8::MAX };
     let attempt = Attempt { seq: u32::MAX, number: u8::MAX, hop_limit: 1, sent_at: LamportTime::MAX };
     let recipients = Recipients::Node(Origin { id: parent, incarnation: u32::MAX });
     let header = ReliableHeader { origin: None, attempt, recipients, ack: None };
     let some = Destination::Neighbours(Vec::from_array([parent; wire::NEIGHBOURS_MAX]));
     let longest = [
-        (Destination::Broadcast, M::Heartbeat { term, leader, count: u32::MAX, age: u8::MAX }),
+        (Destination::Broadcast, heartbeat.into()),
+        (Destination::Broadcast, LeaderMessage::Pulse { term, heir }.into()),
         (Destination::Broadcast, M::Election { index, parent }),
         (some.clone(), M::Probe { index, parent }),
-        (Destination::Broadcast, M::Elected { term, leader, runner_up, age: u8::MAX }),
-        (some, M::RaiseTerm { term }),
+        (Destination::Broadcast, LeaderMessage::Elected { term, leader, runner_up, age: u8::MAX }.into()),
+        (some, LeaderMessage::Doubt { term }.into()),
+        (Destination::Reliable(header.clone()), LeaderMessage::Bid { term, candidate: leader }.into()),
         (Destination::Reliable(header), M::Report { index, best: runner_up, runner_up }),
     ];
     for (destination, message) in longest {
@@ -436,17 +445,22 @@ fn no_message_of_the_wireless_election_takes_more_than_84_bytes() {
 }
 
 #[test]
-fn a_leaders_heartbeat_takes_no_more_than_28_bytes() {
-    // Ids below 2^14, fewer than 128 boots, fewer than 2^14 terms, frames and heartbeats: four and a half hours of
-    // heartbeats every second. The longest possible one is still well below the limit of a message.
+fn a_leaders_heartbeat_takes_no_more_than_34_bytes_and_a_pulse_no_more_than_32() {
+    // Ids below 2^14, fewer than 128 boots, fewer than 2^14 terms, frames and heartbeats: a day and a half of calm. The
+    // longest possible ones are still well below the limit of a message.
     let id = NodeId(0x3FFF);
     let term = Term { number: 0x3FFF, by: id };
     let leader = Candidate { capacity: Capacity::MAX, id };
-    let heartbeat = wireless::Message::Heartbeat { term, leader, count: 0x3FFF, age: u8::MAX };
-    let mut body = [0; FRAME_MAX];
-    let len = heartbeat.encode(&mut body).unwrap();
-    let (kind, destination, body) = (heartbeat.kind(), Destination::Broadcast, &body[..len]);
-    let packet = Packet { kind, sender: id, incarnation: 127, seq: 0x3FFF, destination, body };
-    let len = wire::seal(&KEY, &packet, &mut [0; FRAME_MAX]).unwrap();
-    assert!(len <= 28, "{len}");
+    let runner_up = Some(leader);
+    let heartbeat = LeaderMessage::Heartbeat { term, leader, runner_up, count: 0x3FFF, age: u8::MAX };
+    let pulse = LeaderMessage::Pulse { term, heir: Some(Heir { number: 0x3FFF, candidate: leader }) };
+    for (message, most) in [(heartbeat, 34), (pulse, 32)] {
+        let message = wireless::Message::from(message);
+        let mut body = [0; FRAME_MAX];
+        let len = message.encode(&mut body).unwrap();
+        let (kind, destination, body) = (message.kind(), Destination::Broadcast, &body[..len]);
+        let packet = Packet { kind, sender: id, incarnation: 127, seq: 0x3FFF, destination, body };
+        let len = wire::seal(&KEY, &packet, &mut [0; FRAME_MAX]).unwrap();
+        assert!(len <= most, "{len}");
+    }
 }

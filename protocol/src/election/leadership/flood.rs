@@ -1,4 +1,15 @@
-//! Flooding of messages about the leader: sent, overheard, sent again.
+//! Flooding of messages about the leader: the announcement of an election by all, heartbeats by as few as reach everybody.
+//!
+//! A node that receives a heartbeat waits a moment, the shorter the more of its neighbours have not been reached. It
+//! stays silent if two copies came meanwhile, and their senders reach all its neighbours by what they list in their hellos. Otherwise
+//! it relays the heartbeat, and once more if it hears nobody else reach a neighbour. A node that misses a heartbeat asks.
+//!
+//! # Paper
+//! J. Wu, F. Dai: Broadcasting in Ad Hoc Networks Based on Self-Pruning, INFOCOM 2003; the wait that lets the node with
+//! most to add go first is W. Peng's and X. Lu's (MobiHoc 2000).
+//!
+//! # Departures
+//! - Links lose frames, so one copy silences nobody who could hear two, and whoever misses a heartbeat asks for it.
 
 use super::{Belief, Leader, LeaderMessage, Leadership, Out};
 use crate::algorithm::Context;
@@ -12,23 +23,23 @@ use crate::base::time::{Duration, Instant};
 pub(super) enum Flood {
     /// All neighbours are informed, or the message was sent often enough.
     Done,
-    /// In a crowd, about to relay the message at `at`, unless enough neighbours have by then.
-    Waiting { informed: NodeSet, at: Instant },
-    /// Waiting for neighbours to relay the message. `informed` have; it is sent again at `at`, at most `left` times.
-    Listening { informed: NodeSet, left: u8, at: Instant },
+    /// About to relay a heartbeat at `at`, unless `informed`, who have it, and `reached`, who should, are all neighbours.
+    Waiting { informed: NodeSet, reached: NodeSet, at: Instant },
+    /// Waiting for neighbours to relay the message, or to be reached by others. It is sent again at `at`, at most `left` times.
+    Listening { informed: NodeSet, reached: NodeSet, left: u8, at: Instant },
 }
 
-/// How many copies of a message are enough in a crowd.
-const COPIES_ENOUGH: u32 = 3;
+/// How many copies of a heartbeat silence a node that has several neighbours.
+const COPIES_ENOUGH: u32 = 2;
 
-/// When a follower in a crowd misses the next heartbeat: it may have been in nobody's mind.
-pub(super) fn ask_at(cx: &Context<'_>) -> Option<Instant> {
-    (cx.near.len() >= CROWD).then(|| cx.now.after(cx.timing.heartbeat.mul_ratio(3, 2)))
-}
+/// How many of a crowd's nodes answer.
+const ANSWERS_ENOUGH: u32 = 3;
+
+/// How often a heartbeat is sent again to neighbours that nobody else reaches.
+const REPEATS: u8 = 1;
 
 impl Leadership {
-    /// Relays the current state, which `informed` have. In a crowd a heartbeat is relayed only if few others do, but the
-    /// announcement of an election by all, once.
+    /// Relays the current state, which `informed` have.
     pub(super) fn relay<M: From<LeaderMessage>>(
         &mut self,
         cx: &Context<'_>,
@@ -36,27 +47,31 @@ impl Leadership {
         heartbeat: u32,
         out: &mut Out<M>,
     ) {
-        if cx.near.len() < CROWD {
+        if heartbeat == 0 {
             return self.flood(cx, informed, cx.timing.reflood_count, out);
         }
-        if heartbeat == 0 {
-            return self.flood(cx, informed, 0, out);
-        }
-        let window = cx.timing.contention_window(cx.near.len());
-        self.flood = Flood::Waiting { informed, at: cx.now.after(jitter(window, cx.random)) };
+        let reached = cx.reach.of(informed);
+        let near = cx.near.with(informed);
+        let known = near.and(informed.with(reached)).len();
+        let window = Self::window(cx);
+        let wait = window.times(3).mul_ratio(known, near.len()).plus(jitter(window, cx.random));
+        self.flood = Flood::Waiting { informed, reached, at: cx.now.after(wait) };
     }
 
     /// Sends the message again, or for the first time, where it is due.
     pub(super) fn on_flood_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) {
         match self.flood {
-            Flood::Waiting { informed, at } if at <= cx.now => {
-                self.flood = Flood::Done;
-                if informed.len() < COPIES_ENOUGH {
-                    self.flood(cx, informed, 0, out);
+            Flood::Waiting { informed, reached, at } if at <= cx.now => {
+                let enough = informed.len() >= COPIES_ENOUGH.min(cx.near.len());
+                if enough && cx.near.without(informed).without(reached).is_empty() {
+                    self.flood = Flood::Done;
+                } else {
+                    self.flood(cx, informed, REPEATS, out);
+                    self.on_reached(reached);
                 }
             }
-            Flood::Listening { informed, left, at } if at <= cx.now => {
-                if cx.near.without(informed).is_empty() {
+            Flood::Listening { informed, reached, left, at } if at <= cx.now => {
+                if cx.near.without(informed).without(reached).is_empty() {
                     self.flood = Flood::Done;
                 } else {
                     self.flood(cx, informed, left.saturating_sub(1), out);
@@ -77,21 +92,36 @@ impl Leadership {
         if let Some(message) = self.message(cx) {
             out.send(cx.peers, message.into());
         }
-        self.flood = match left {
-            0 => Flood::Done,
-            left => Flood::Listening { informed, left, at: cx.now.after(Self::relay_timeout(cx)) },
-        };
+        let reached = NodeSet::EMPTY;
+        let at = cx.now.after(cx.timing.reflood_interval.plus(Self::spread(cx)));
+        self.flood = if left == 0 { Flood::Done } else { Flood::Listening { informed, reached, left, at } };
     }
 
-    /// Returns how long the neighbours may take to relay a message.
-    fn relay_timeout(cx: &Context<'_>) -> Duration {
-        cx.timing.reflood_interval.plus(cx.timing.contention_window(cx.near.len()))
+    /// Returns the time over which neighbours spread their relays.
+    fn window(cx: &Context<'_>) -> Duration {
+        cx.timing.contention_window(cx.near.len())
+    }
+
+    /// Returns a delay in the second half of twice the window: the neighbours' relays have left by then.
+    pub(super) fn spread(cx: &Context<'_>) -> Duration {
+        let window = Self::window(cx);
+        window.plus(jitter(window, cx.random))
     }
 
     /// Records that neighbours relayed the current state.
-    pub(super) fn on_relayed(&mut self, set: NodeSet) {
+    pub(super) fn on_relayed(&mut self, cx: &Context<'_>, set: NodeSet) {
         if let Flood::Listening { informed, .. } | Flood::Waiting { informed, .. } = &mut self.flood {
             *informed = informed.with(set);
+        }
+        // All relay the announcement of an election, so whoever is silent has missed it.
+        if self.leader().is_some_and(|leader| leader.heartbeat > 0) {
+            self.on_reached(cx.reach.of(set));
+        }
+    }
+
+    fn on_reached(&mut self, set: NodeSet) {
+        if let Flood::Listening { reached, .. } | Flood::Waiting { reached, .. } = &mut self.flood {
+            *reached = reached.with(set);
         }
     }
 
@@ -99,40 +129,41 @@ impl Leadership {
         let (leader, age) = match &self.belief {
             Belief::Vacant { .. } => return None,
             Belief::Leading { leader, .. } => (leader, 0),
-            Belief::Following { leader, until, .. } => (leader, age(cx, *until)),
+            Belief::Following { leader, until, .. } => (leader, age(until.since(cx.now), self.lease(cx, leader))),
         };
         let Leader { term, candidate: leader, runner_up, heartbeat: count } = *leader;
         Some(if count == 0 {
             LeaderMessage::Elected { term, leader, runner_up, age }
         } else {
-            LeaderMessage::Heartbeat { term, leader, count, age }
+            LeaderMessage::Heartbeat { term, leader, runner_up, count, age }
         })
     }
 
     /// Sends the current state again soon, as `set` may have missed it.
     pub(in crate::election) fn inform(&mut self, cx: &Context<'_>, set: NodeSet) {
         // In a crowd many notice at once: it is enough that a few of them answer.
-        if cx.near.len() >= CROWD && cx.random.checked_rem(cx.near.len()).is_none_or(|draw| draw > COPIES_ENOUGH) {
+        if cx.near.len() >= CROWD && cx.random.checked_rem(cx.near.len()).is_none_or(|draw| draw > ANSWERS_ENOUGH) {
             return;
         }
         match &mut self.flood {
             Flood::Waiting { .. } => {} // about to be sent anyway
-            Flood::Listening { informed, .. } => *informed = informed.without(set),
+            Flood::Listening { informed, reached, .. } => {
+                (*informed, *reached) = (informed.without(set), reached.without(set));
+            }
             Flood::Done if matches!(self.belief, Belief::Vacant { .. }) => {}
             Flood::Done => {
-                let at = cx.now.after(Self::relay_timeout(cx));
-                self.flood = Flood::Listening { informed: cx.near.without(set), left: 1, at };
+                let at = cx.now.after(Self::spread(cx));
+                self.flood = Flood::Listening { informed: cx.near.without(set), reached: NodeSet::EMPTY, left: 1, at };
             }
         }
     }
 }
 
-/// Returns the age of a state that is valid until `until`, in 1/255 of the lease.
+/// Returns the age of a state that is valid for `left` of a lease, in 1/255 of it.
 ///
 /// Rounded down: a hop takes less than a 255th, and rounding up would age a message by its number of hops.
-fn age(cx: &Context<'_>, until: Instant) -> u8 {
-    let lease = cx.timing.lease();
-    let spent = u64::from(lease.minus(until.since(cx.now)).as_micros()).saturating_mul(u64::from(u8::MAX));
+fn age(left: Duration, lease: Duration) -> u8 {
+    let spent = u64::from(lease.minus(left).as_micros()).saturating_mul(u64::from(u8::MAX));
     let share = spent.checked_div(u64::from(lease.as_micros())).unwrap_or(0);
     u8::try_from(share).unwrap_or(u8::MAX)
 }

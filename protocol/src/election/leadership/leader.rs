@@ -15,7 +15,7 @@ pub(in crate::election) struct Leader {
     pub term: Term,
     /// The leader as a candidate.
     pub candidate: Candidate,
-    /// Its successor if it hands over: announced with the election, kept by the leader.
+    /// The best other candidate it knows: its successor if it hands over, its heir if it is lost.
     pub runner_up: Option<Candidate>,
     /// Heartbeat counter; 0 is the announcement of the election.
     pub heartbeat: u32,
@@ -36,6 +36,15 @@ impl Leader {
     }
 }
 
+/// Who leads once the leader is lost, and the number of the term it set aside for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Heir {
+    /// The number of a term of the leader's under which it names nobody else.
+    pub number: u32,
+    /// The heir.
+    pub candidate: Candidate,
+}
+
 /// Messages about the leader. `age` is that of the message, in 1/255 of the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the sentence of each message names its fields")]
@@ -43,17 +52,28 @@ pub enum LeaderMessage {
     /// An election ended: its index is now the `term` of the winner, `leader`.
     Elected { term: Term, leader: Candidate, runner_up: Option<Candidate>, age: u8 },
     /// The leader is up; `count` is its heartbeat counter.
-    Heartbeat { term: Term, leader: Candidate, count: u32, age: u8 },
+    Heartbeat { term: Term, leader: Candidate, runner_up: Option<Candidate>, count: u32, age: u8 },
     /// The leader must raise its term above this one, the highest known.
     RaiseTerm { term: Term },
+    /// The leader of `term`, the sender, is up: for its neighbours, which announce its heir when it is lost.
+    Pulse { term: Term, heir: Option<Heir> },
+    /// The sender misses the pulses of the leader of `term`.
+    Doubt { term: Term },
+    /// The sender has just received a pulse of `term`.
+    Veto { term: Term },
+    /// A candidate that the leader of `term` should know as its runner-up.
+    Bid { term: Term, candidate: Candidate },
 }
 
 impl LeaderMessage {
-    /// Returns how the message travels: elections and heartbeats are flooded.
+    /// Returns how the message travels: what many nodes send at once is spread by the link, unless they wait for each other.
     pub(crate) const fn delivery(&self) -> Delivery {
         match self {
-            Self::Elected { .. } | Self::Heartbeat { .. } => Delivery::Jittered,
-            Self::RaiseTerm { .. } => Delivery::Unreliable,
+            Self::Elected { .. } => Delivery::Jittered,
+            Self::Heartbeat { .. } | Self::Pulse { .. } | Self::Doubt { .. } | Self::Veto { .. } => {
+                Delivery::Unreliable
+            }
+            Self::RaiseTerm { .. } | Self::Bid { .. } => Delivery::ReliableLatest,
         }
     }
 
@@ -62,6 +82,10 @@ impl LeaderMessage {
             Self::Elected { .. } => "leader",
             Self::Heartbeat { .. } => "leader-heartbeat",
             Self::RaiseTerm { .. } => "raise",
+            Self::Pulse { .. } => "pulse",
+            Self::Doubt { .. } => "doubt",
+            Self::Veto { .. } => "veto",
+            Self::Bid { .. } => "bid",
         }
     }
 }
