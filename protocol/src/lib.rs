@@ -22,7 +22,7 @@
 //! Each module depends on those above it only.
 //!
 //! - [`base`]: time, ids and sets of nodes, Lamport clocks, terms, quorums, records, configuration, membership.
-//! - [`wire`]: the bytes of a frame. [`wire::open`] authenticates and decodes, [`wire::seal`] encodes; both are pure.
+//! - [`wire`]: the bytes of a frame. [`wire::open`] opens and decodes, [`wire::seal`] encodes and seals; both are pure.
 //! - [`peers`]: who is there. The peer table measures links and suppresses duplicate frames; the failure detector
 //!   suspects members.
 //! - [`link`]: reliable delivery. Acknowledgement, retransmission, order, relaying over several hops, back-pressure.

@@ -10,7 +10,7 @@
 use crate::service::demo::{counter, diffusing, tokens};
 use crate::service::termination::{dijkstra_scholten, wave};
 use crate::service::{clock_sync, snapshot};
-use crate::wire::{Key, Kind, Kinded, Payload, Stage, open};
+use crate::wire::{Cipher, FRAME_MAX, Kind, Kinded, Payload, Stage, open};
 use crate::{election, lease, mutex};
 
 mod any_algorithm;
@@ -119,8 +119,9 @@ pub fn kinds() -> impl Iterator<Item = (Kind, &'static str)> {
 
 /// Returns the name of the message in a frame of this group, for hosts that count or watch frames.
 #[must_use]
-pub fn message_name(key: &Key, frame: &[u8]) -> Option<&'static str> {
-    let packet = open(key, frame).ok()?;
+pub fn message_name(cipher: &impl Cipher, frame: &[u8]) -> Option<&'static str> {
+    let mut buffer = [0; FRAME_MAX];
+    let packet = open(cipher, frame, &mut buffer).ok()?;
     let (kind, body) = (packet.kind, packet.body);
     match kind.stage()? {
         Stage::Election => name_of::<AnyElectionMessage>(kind, body),

@@ -64,12 +64,7 @@ impl Secret {
     /// Derives a key from a group's name: it separates groups, but anyone who knows the name knows the key.
     #[must_use]
     pub fn of_group(name: &str) -> Self {
-        let named = Key::from_name(name);
-        let mut bytes = [0; 16];
-        for (number, part) in (0..).zip(bytes.chunks_mut(Key::TAG)) {
-            part.copy_from_slice(&named.tag(&[number]));
-        }
-        Self(bytes)
+        Self(Key::from_name(name).bytes())
     }
 }
 
@@ -94,7 +89,7 @@ pub struct ConfigPage {
     pub period_ms: u32,
     /// Seed of the random number generator. Two boards should not share it.
     pub seed: u64,
-    /// Key that authenticates frames.
+    /// Key that seals frames.
     pub key: Secret,
     /// Hop limit of reliable messages; 0 counts as 1.
     pub hops: u8,
@@ -108,8 +103,8 @@ pub struct ConfigPage {
 
 /// The group of unprovisioned boards.
 pub const GROUP_DEFAULT: &str = "conclave";
-/// [`Secret::of_group`] of it: computing it on the board would take a kilobyte of flash.
-const KEY_DEFAULT: Secret = Secret([204, 87, 95, 147, 19, 218, 22, 196, 49, 63, 54, 220, 96, 93, 200, 246]);
+/// [`Secret::of_group`] of it: nothing else on a board derives a key from a name.
+const KEY_DEFAULT: Secret = Secret([81, 163, 167, 48, 174, 180, 253, 55, 22, 208, 12, 115, 33, 207, 187, 10]);
 /// The UDP port of unprovisioned boards.
 pub const PORT_DEFAULT: u16 = 47_800;
 /// Bits of an id derived from a chip's serial number: small ids make short frames, and collisions stay rare.

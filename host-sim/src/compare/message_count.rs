@@ -1,7 +1,7 @@
 //! Counting messages as textbooks count them.
 
 use protocol::registry::message_name;
-use protocol::wire::{Destination, Key, Packet, Recipients, Stage, open};
+use protocol::wire::{Destination, FRAME_MAX, Key, Packet, Recipients, Stage, open};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The messages of a leader between elections, which no formula counts.
@@ -61,7 +61,8 @@ impl MessageCounter {
     }
 
     pub(crate) fn read(&mut self, frame: &[u8]) {
-        let Ok(packet) = open(&self.key, frame) else { return };
+        let mut buffer = [0; FRAME_MAX];
+        let Ok(packet) = open(&self.key, frame, &mut buffer) else { return };
         match packet.kind.stage() {
             Some(stage) if stage == self.stage => self.count_message(&packet, frame),
             Some(Stage::Link) => self.count.acks += 1,
@@ -105,7 +106,7 @@ mod tests {
     use protocol::base::term::Term;
     use protocol::election::{Bully, bully};
     use protocol::registry::AnyElectionMessage;
-    use protocol::wire::{Attempt, Boots, FRAME_MAX, Kind, Payload, Relays, ReliableHeader, seal};
+    use protocol::wire::{Attempt, Boots, Kind, Payload, Relays, ReliableHeader, seal};
     use protocol::{NodeId, NodeSet};
 
     const KEY: Key = Key::new([7; 16]);

@@ -17,7 +17,7 @@ use protocol::mutex::{self, Fence, LockId, Mutex, NoMutex};
 use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::registry::{self, AnyElection, AnyMutex};
 use protocol::service::NoService;
-use protocol::wire::{self, Key, Payload};
+use protocol::wire::{self, Cipher, Key, Payload};
 use protocol::{Config, Instant, Node, NodeId};
 
 /// The neighbours on a radio that a node has room for.
@@ -232,7 +232,8 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
 
     fn message_name(plan: &ProtocolPlan<L, U>, frame: &[u8]) -> &'static str {
         let own = || {
-            let packet = wire::open(&plan.key, frame).ok()?;
+            let mut buffer = [0; wire::FRAME_MAX];
+            let packet = wire::open(&plan.key, frame, &mut buffer).ok()?;
             U::Message::decode(packet.kind, packet.body).map(|message| message.name())
         };
         registry::message_name(&plan.key, frame).or_else(own).unwrap_or("unknown")

@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::sim::fault_plan::PauseClock;
 use firmware::storage::config_page::{ConfigPage, Secret, options};
 use protocol::base::quorum::Mode;
-use protocol::wire::Key;
+use protocol::wire::{Cipher, Key};
 use protocol::{NodeId, Timing};
 use serde::Serialize;
 use std::io;

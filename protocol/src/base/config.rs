@@ -182,11 +182,11 @@ impl<'a> Moment<'a> {
 
 /// Configuration of one node.
 #[derive(Clone, Copy, Debug)]
-pub struct Config {
+pub struct Config<K = Key> {
     /// Its id.
     pub me: NodeId,
-    /// The key of its group.
-    pub key: Key,
+    /// The key of its group, or what seals frames in its place.
+    pub key: K,
     /// Hop limit of reliable messages; 1 where all nodes are in range of each other.
     pub hops: u8,
     /// Whether it may lead.
@@ -197,7 +197,7 @@ pub struct Config {
     pub timing: Timing,
 }
 
-impl Config {
+impl<K> Config<K> {
     /// Returns the configuration if it is valid.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ pub struct Counters {
     pub oversized: u32,
     /// Not of this version.
     pub version: u32,
-    /// Broken on the way, or of another group.
+    /// Broken on the way, forged, or sealed with the key of another group.
     pub tag: u32,
     /// Not to be understood.
     pub malformed: u32,
@@ -37,7 +37,7 @@ impl Counters {
         let counter = match reason {
             DropReason::Oversized => &mut self.oversized,
             DropReason::Version => &mut self.version,
-            DropReason::Tag => &mut self.tag,
+            DropReason::KeyNumber | DropReason::Tag => &mut self.tag,
             DropReason::Malformed => &mut self.malformed,
             DropReason::Duplicate => &mut self.duplicate,
             DropReason::NotBidirectional => &mut self.one_way,

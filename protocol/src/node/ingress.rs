@@ -13,19 +13,25 @@ use crate::mutex::Mutex;
 use crate::peers::detector::Heartbeat;
 use crate::peers::table::Hello;
 use crate::service::Service;
-use crate::wire::{self, Destination, DropReason, Origin, Packet, Payload, ReliableHeader, Stage};
+use crate::wire::{
+    self, Cipher, Destination, DropReason, FRAME_MAX, Origin, Packet, Payload, ReliableHeader, SealedFrame, Stage,
+};
 
 /// For how many heartbeats after its boot a node counts members as up that have not named this boot yet.
 const UNPROVEN_HEARTBEATS: u32 = 8;
 
-impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
+impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher> Node<E, M, N, S, G, K> {
     /// Takes in one frame, or says why it is dropped.
     pub(super) fn on_frame(&mut self, now: Instant, bytes: &[u8], quality: u8) -> Result<(), DropReason> {
-        let packet = wire::open(&self.shared.config.key, bytes)?;
-        if packet.sender == self.shared.config.me {
+        let shared = &mut self.shared;
+        let sealed = SealedFrame::read(&shared.config.key, bytes)?;
+        if sealed.sender().id == shared.config.me {
             return Err(DropReason::NotForMe);
         }
-        let shared = &mut self.shared;
+        // A recording costs no decryption. Nothing has changed before the frame is open.
+        shared.peers.check(sealed.sender(), sealed.seq())?;
+        let mut buffer = [0; FRAME_MAX];
+        let packet = sealed.open(&shared.config.key, &mut buffer)?;
         let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
         let known = shared.peers.on_frame(moment, &packet, quality);
         self.report_links(now);

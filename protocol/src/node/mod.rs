@@ -8,9 +8,11 @@
 //! that was polled.
 
 use crate::algorithm::{self, Algorithm, Scope};
+use crate::base::cipher::Cipher;
 use crate::base::config::{Config, ConfigError, Moment};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::incarnation::INCARNATION_DRAWN;
+use crate::base::key::Key;
 use crate::base::lamport::LamportClock;
 use crate::base::membership::{Membership, NoGroup};
 use crate::base::quorum::Mode;
@@ -49,10 +51,11 @@ const NOTICES_MAX: usize = algorithm::OUTPUTS_MAX;
 type NodeLink<E, M, S, const N: usize, G> =
     Link<StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N, G>;
 
-/// A node with an election `E`, a lock `M`, room for `N` peers, a service `S` and a membership `G`.
+/// A node with an election `E`, a lock `M`, room for `N` peers, a service `S`, a membership `G` and a cipher `K`.
 #[derive(Clone, Debug)]
-pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G: Membership = NoGroup> {
-    shared: Shared<N>,
+pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G: Membership = NoGroup, K: Cipher = Key>
+{
+    shared: Shared<N, K>,
     link: NodeLink<E, M, S, N, G>,
     detector: Detector<N, G>,
     election: E,
@@ -66,19 +69,20 @@ pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G
     membership: PhantomData<G>,
 }
 
-impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
+impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher> Node<E, M, N, S, G, K> {
     /// A node that has just booted.
     ///
     /// # Errors
     /// The reason why the configuration cannot work: above all, a stage that needs a group and no `group`.
     pub fn new(
-        config: Config,
+        config: Config<K>,
         group: &G,
         boot: Boot,
         now: Instant,
         stages: Stages<E, M, S>,
     ) -> Result<Self, ConfigError> {
         let config = config.check()?;
+        let mode = config.mode;
         let Stages { election, mutex, service } = stages;
         let mut rng = Rng::new(boot.seed);
         let (records, quarantine) = if let Some(kept) = boot.records {
@@ -113,7 +117,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
             election,
             parent: None,
             heartbeat: None,
-            lease: LeaderLease::new(config.mode),
+            lease: LeaderLease::new(mode),
             mutex,
             service,
             membership: PhantomData,

@@ -11,18 +11,18 @@ use crate::peers::detector::Detector;
 use crate::wire::{Delivery, Payload};
 
 /// What a stage takes its steps on.
-pub(super) struct Runner<'n, P: Payload, const N: usize, G: Membership> {
+pub(super) struct Runner<'n, P: Payload, const N: usize, G: Membership, K> {
     pub(super) now: Instant,
     /// Whether the node exchanges hellos.
     pub(super) hellos: bool,
     /// The members that count: the leader lease's view.
     pub(super) view: NodeSet,
-    pub(super) shared: &'n mut Shared<N>,
+    pub(super) shared: &'n mut Shared<N, K>,
     pub(super) detector: &'n Detector<N, G>,
     pub(super) link: &'n mut Link<P, N, G>,
 }
 
-impl<P: Payload, const N: usize, G: Membership> Runner<'_, P, N, G> {
+impl<P: Payload, const N: usize, G: Membership, K> Runner<'_, P, N, G, K> {
     /// Takes one step of `stage` and submits its messages to the link. Its notices stay in `out`, for the stages after it.
     pub(super) fn run<A: Algorithm<Message: Clone>, T>(
         self,
@@ -48,8 +48,8 @@ impl<P: Payload, const N: usize, G: Membership> Runner<'_, P, N, G> {
 }
 
 /// Gives a message to the link.
-fn submit<P: Payload, const N: usize, G: Membership>(
-    shared: &mut Shared<N>,
+fn submit<P: Payload, const N: usize, G: Membership, K>(
+    shared: &mut Shared<N, K>,
     link: &mut Link<P, N, G>,
     now: Instant,
     hellos: bool,

@@ -19,8 +19,8 @@ use heapless::Deque;
 /// Configuration, clocks, records, peers, and what leaves for the host. Stages, link and detector stand beside it, so each
 /// of them may change while it reads this.
 #[derive(Clone, Debug)]
-pub(super) struct Shared<const N: usize> {
-    pub(super) config: Config,
+pub(super) struct Shared<const N: usize, K> {
+    pub(super) config: Config<K>,
     pub(super) rng: Rng,
     pub(super) booted_at: Instant,
     /// Until when a node that lost its records takes part in no decision.
@@ -38,7 +38,7 @@ pub(super) struct Shared<const N: usize> {
     pub(super) halted: Option<Halt>,
 }
 
-impl<const N: usize> Shared<N> {
+impl<const N: usize, K> Shared<N, K> {
     /// This node as a candidate; `None` while it may not lead.
     pub(super) fn candidate(&self) -> Option<Candidate> {
         let fit = self.config.may_lead && self.quarantine.is_none();

@@ -3,6 +3,7 @@
 use super::run::Runner;
 use super::{Halt, Node, Notice, StageMessage};
 use crate::algorithm::{self, Algorithm, Context, Fact, Outbox, Scope};
+use crate::base::cipher::Cipher;
 use crate::base::config::Moment;
 use crate::base::membership::Membership;
 use crate::base::time::Instant;
@@ -13,13 +14,13 @@ use crate::peers::detector;
 use crate::service::{self, Service};
 
 /// Where a node's messages wait to be sent, by the types of its stages.
-type NodeRunner<'n, E, M, S, const N: usize, G> =
-    Runner<'n, StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N, G>;
+type NodeRunner<'n, E, M, S, const N: usize, G, K> =
+    Runner<'n, StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N, G, K>;
 
 /// What a stage takes a step on, and the stages.
-type Step<'n, E, M, S, const N: usize, G> = (NodeRunner<'n, E, M, S, N, G>, StageRefs<'n, E, M, S>);
+type Step<'n, E, M, S, const N: usize, G, K> = (NodeRunner<'n, E, M, S, N, G, K>, StageRefs<'n, E, M, S>);
 
-impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M, N, S, G> {
+impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher> Node<E, M, N, S, G, K> {
     pub(super) fn on_timeout(&mut self, now: Instant) {
         let shared = &mut self.shared;
         if shared.quarantine.is_some_and(|until| until <= now) {
@@ -226,7 +227,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership> Node<E, M
     }
 
     /// What a stage takes a step on, and the stages.
-    fn runner(&mut self, now: Instant) -> Step<'_, E, M, S, N, G> {
+    fn runner(&mut self, now: Instant) -> Step<'_, E, M, S, N, G, K> {
         let (hellos, view) = (self.uses(Scope::Neighbours), self.lease.view());
         let Self { shared, link, detector, election, lease, mutex, service, .. } = self;
         (Runner { now, hellos, view, shared, detector, link }, StageRefs { election, lease, mutex, service })

@@ -232,6 +232,19 @@ impl<const N: usize> PeerTable<N> {
         core::mem::take(&mut self.renewed)
     }
 
+    /// Checks what a frame says in clear about its sender against the frames received, and changes nothing.
+    ///
+    /// # Errors
+    /// [`DropReason::Duplicate`] or [`DropReason::EarlierBoot`].
+    pub(crate) fn check(&self, sender: Origin, seq: u32) -> Result<(), DropReason> {
+        let slot = self.roster.view().slot_of(sender.id);
+        let Some(&Peer { mut incarnation, mut window, .. }) = slot.and_then(|slot| self.peers.get(slot)) else {
+            return Ok(()); // a node that is new
+        };
+        let reboot = incarnation.admit(sender.incarnation).ok_or(DropReason::EarlierBoot)?;
+        if reboot || window.accept(seq).is_some() { Ok(()) } else { Err(DropReason::Duplicate) }
+    }
+
     /// Records the sender of a frame.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
-//! A frame's header, from bytes and to bytes.
+//! What a frame says.
 
-use super::{FRAME_MAX, Key, Kind, VERSION, encode, route};
+use super::{Kind, encode};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
 use heapless::Vec;
@@ -143,14 +143,6 @@ impl Packet<'_> {
     }
 }
 
-/// What every frame says in clear: who sent it, in which boot, and its number.
-#[derive(Serialize, Deserialize)]
-struct Sender {
-    id: NodeId,
-    incarnation: u32,
-    seq: u32,
-}
-
 /// Why a frame is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -159,6 +151,8 @@ pub enum DropReason {
     Oversized,
     /// Not of this version.
     Version,
+    /// Sealed with a key of another number.
+    KeyNumber,
     /// The tag does not verify: corrupted, or of another group.
     Tag,
     /// Of this group, but not decodable.
@@ -179,53 +173,10 @@ pub enum DropReason {
     UnknownKind,
 }
 
-/// Opens a frame: checks length, version and tag, decodes the header.
-///
-/// # Errors
-/// The reason to drop bytes that are no frame of this group.
-pub fn open<'a>(key: &Key, frame: &'a [u8]) -> Result<Packet<'a>, DropReason> {
-    if frame.len() > FRAME_MAX {
-        return Err(DropReason::Oversized);
-    }
-    let (&version, _) = frame.split_first().ok_or(DropReason::Malformed)?;
-    if version != VERSION {
-        return Err(DropReason::Version);
-    }
-    let (sealed, tag) = frame.split_last_chunk::<{ Key::TAG }>().ok_or(DropReason::Malformed)?;
-    if key.tag(sealed) != *tag {
-        return Err(DropReason::Tag);
-    }
-    let [_, rest @ ..] = sealed else { return Err(DropReason::Malformed) };
-    let (sender, rest) = postcard::take_from_bytes::<Sender>(rest).map_err(|_| DropReason::Malformed)?;
-    let (&kind, rest) = rest.split_first().ok_or(DropReason::Malformed)?;
-    let kind = Kind::new(kind);
-    if kind.stage().is_none() {
-        return Err(DropReason::UnknownKind);
-    }
-    let (destination, body) = route::take(rest).ok_or(DropReason::Malformed)?;
-    let Sender { id: sender, incarnation, seq } = sender;
-    Ok(Packet { kind, sender, incarnation, seq, destination, body })
-}
-
-/// Seals a frame into `buffer`; `None` where it does not fit the buffer or a frame.
-#[must_use]
-pub fn seal(key: &Key, packet: &Packet<'_>, buffer: &mut [u8]) -> Option<usize> {
-    let Packet { kind, sender, incarnation, seq, ref destination, body } = *packet;
-    let mut rest = Rest { buffer, used: 0 };
-    rest.append(&[VERSION])?;
-    rest.encode(&Sender { id: sender, incarnation, seq })?;
-    rest.append(&[kind.byte()])?;
-    route::write(destination, &mut rest)?;
-    rest.append(body)?;
-    let tag = key.tag(rest.buffer.get(..rest.used)?);
-    rest.append(&tag)?;
-    (rest.used <= FRAME_MAX).then_some(rest.used)
-}
-
 /// A buffer and how much of it is used.
 pub(super) struct Rest<'b> {
-    buffer: &'b mut [u8],
-    used: usize,
+    pub(super) buffer: &'b mut [u8],
+    pub(super) used: usize,
 }
 
 impl Rest<'_> {
@@ -242,81 +193,5 @@ impl Rest<'_> {
         let written = encode(value, self.buffer.get_mut(self.used..)?)?;
         self.used = self.used.checked_add(written)?;
         Some(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KEY: Key = Key::new([7; 16]);
-
-    fn packet(destination: Destination) -> Packet<'static> {
-        Packet { kind: Kind::new(16), sender: NodeId(300), incarnation: 2, seq: 9, destination, body: &[1, 2, 3] }
-    }
-
-    fn reliable() -> Destination {
-        let boots = Vec::from_slice(&[9]).unwrap();
-        let recipients = Recipients::Members { set: NodeSet::slot(3), boots, relays: Relays::Two(1, 2) };
-        let origin = Some(Origin { id: NodeId(4), incarnation: 1 });
-        let attempt = Attempt { seq: 2, number: 0, hop_limit: 5, sent_at: LamportTime(6) };
-        Destination::Reliable(ReliableHeader { origin, attempt, recipients, ack: Some(300) })
-    }
-
-    #[test]
-    fn a_sealed_frame_opens_unchanged() {
-        for destination in [
-            Destination::Broadcast,
-            Destination::Neighbours(Vec::from_array([NodeId(u32::MAX), NodeId(0)])),
-            reliable(),
-        ] {
-            let mut buffer = [0; FRAME_MAX];
-            let len = seal(&KEY, &packet(destination.clone()), &mut buffer).unwrap();
-            assert_eq!(open(&KEY, &buffer[..len]), Ok(packet(destination)));
-        }
-    }
-
-    #[test]
-    fn a_header_that_contradicts_itself_is_malformed() {
-        let Destination::Reliable(header) = reliable() else { unreachable!() };
-        let mut buffer = [0; FRAME_MAX];
-        let one_boot = Vec::from_slice(&[9]).unwrap();
-        let two_members = Recipients::Members { set: NodeSet::first(2), boots: one_boot, relays: Relays::Nobody };
-        let broken = ReliableHeader { recipients: two_members, ..header.clone() };
-        assert_eq!(seal(&KEY, &packet(Destination::Reliable(broken)), &mut buffer), None);
-        let late = Attempt { sent_at: LamportTime(LamportTime::MAX.0 + 1), ..header.attempt };
-        let broken = ReliableHeader { attempt: late, ..header };
-        let len = seal(&KEY, &packet(Destination::Reliable(broken)), &mut buffer).unwrap();
-        assert_eq!(open(&KEY, &buffer[..len]), Err(DropReason::Malformed));
-    }
-
-    #[test]
-    fn every_single_bit_flip_is_refused() {
-        let mut buffer = [0; FRAME_MAX];
-        let len = seal(&KEY, &packet(reliable()), &mut buffer).unwrap();
-        for bit in 0..len * 8 {
-            let mut broken = buffer;
-            broken[bit / 8] ^= 1 << (bit % 8);
-            assert!(matches!(open(&KEY, &broken[..len]), Err(DropReason::Tag | DropReason::Version)), "bit {bit}");
-        }
-    }
-
-    #[test]
-    fn every_truncation_and_every_extension_is_refused() {
-        let mut buffer = [0; FRAME_MAX + 1];
-        let len = seal(&KEY, &packet(Destination::Broadcast), &mut buffer).unwrap();
-        for short in 0..len {
-            assert!(open(&KEY, &buffer[..short]).is_err());
-        }
-        assert_eq!(open(&KEY, &buffer[..=len]), Err(DropReason::Tag));
-        assert_eq!(open(&KEY, &buffer), Err(DropReason::Oversized));
-    }
-
-    #[test]
-    fn a_body_too_long_for_a_frame_is_not_sealed() {
-        let body = [0; FRAME_MAX];
-        let packet = Packet { body: &body, ..packet(Destination::Broadcast) };
-        assert_eq!(seal(&KEY, &packet, &mut [0; 2 * FRAME_MAX]), None);
-        assert_eq!(seal(&KEY, &packet, &mut [0; 10]), None);
     }
 }

@@ -3,34 +3,39 @@
 //! ```text
 //! version | sender, incarnation, seq (postcard) | kind | destination (postcard) | body (postcard) | tag
 //!    1    |              3 to 15               |  1   |                        |                 |  8
+//!                  in clear                    |                   encrypted                    |
 //! ```
 //!
-//! The version is the upper half of the first byte; the lower half is the number of the key. What stands before the kind
-//! is in clear for any cipher: it makes the nonce. `docs/wire.md` describes every field.
+//! The version is the upper half of the first byte; the lower half is the number of the key. Kind, destination and body are
+//! encrypted by the group's [`Cipher`], Ascon-AEAD128 under a [`Key`] unless a radio brings its own; the tag covers what
+//! stands in clear too. Sender, incarnation and sequence number never repeat together: they are the nonce. `docs/wire.md`
+//! describes every field.
 //!
-//! [`open`] turns bytes into a [`Packet`] and is total: every input gives a packet or a [`DropReason`]. The tag is
-//! SipHash-2-4 over all bytes before it, keyed with the group's [`Key`]: it refuses frames of other groups, corrupted
-//! frames, and forgeries without the key (one guess in 2^64 succeeds). It hides nothing, and a holder of the key can send
-//! as any node: insiders are trusted.
+//! [`open`] turns bytes into a [`Packet`] and is total: every input gives a packet or a [`DropReason`]. Without the key
+//! nobody makes a frame that opens (one guess in 2^64 succeeds), or reads one. A holder of the key can send as any node:
+//! insiders are trusted.
 
 mod frame;
 mod kind;
 mod message;
 mod route;
+mod sealed;
 
+pub use crate::base::cipher::{Cipher, Nonce, TAG_BYTES, Tag};
 pub use crate::base::key::Key;
 pub use frame::{
     Attempt, BOOTS_MAX, Boots, Destination, DropReason, NEIGHBOURS_MAX, Origin, Packet, Recipients, Relays,
-    ReliableHeader, open, seal,
+    ReliableHeader,
 };
 pub use kind::{Kind, Stage};
 pub use message::{Delivery, Kinded, Message, NoMessage, Payload};
 pub(crate) use message::{impl_message, one_of_payloads};
+pub use sealed::{SealedFrame, open, seal};
 
 /// The longest frame: what an IEEE 802.15.4 data frame with short addresses has room for (125 less a header of 9).
 pub const FRAME_MAX: usize = 116;
 
-/// The first byte of every frame: version 2 of this format, key 0.
+/// The first byte of a frame that is sealed with key 0: version 2 of this format.
 pub const VERSION: u8 = 2 << 4;
 
 /// Encodes `value` with postcard, as the body of a frame; `None` where it does not fit.

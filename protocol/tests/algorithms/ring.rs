@@ -32,7 +32,8 @@ fn without(crashed: &[usize], count: usize, rules: Options) -> Net<Ring, NoMutex
 fn passes(net: &Net<Ring, NoMutex>) -> Vec<(usize, usize, Message)> {
     let mut passes = Vec::new();
     for (sender, bytes) in &net.sent {
-        let Ok(packet) = wire::open(&net.key(), bytes) else { continue };
+        let mut buffer = [0; wire::FRAME_MAX];
+        let Ok(packet) = wire::open(&net.key(), bytes, &mut buffer) else { continue };
         let (Ring::KIND, Destination::Reliable(header)) = (packet.kind, packet.destination) else { continue };
         let Recipients::Members { set, .. } = header.recipients else { continue };
         let message = Message::decode(packet.kind, packet.body).unwrap();

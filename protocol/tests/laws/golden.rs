@@ -17,8 +17,8 @@ use protocol::service::demo::{counter, diffusing::Work, tokens::Give};
 use protocol::service::snapshot::{self, AbortReason, Fragment};
 use protocol::service::termination::{dijkstra_scholten, wave};
 use protocol::wire::{
-    self, Attempt, Boots, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Payload, Recipients, Relays,
-    ReliableHeader,
+    self, Attempt, Boots, Cipher, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Payload, Recipients, Relays,
+    ReliableHeader, TAG_BYTES,
 };
 use protocol::{Duration, NodeId, NodeSet};
 use std::fmt::Debug;
@@ -339,21 +339,33 @@ fn every_message_of_the_services_fits_a_reliable_message() {
     assert!(longest_frame(some, &adjust(false, &[entry; clock_sync::ENTRIES_MAX])).is_some(), "it fits a frame");
 }
 
-fn frame(kind: Kind, destination: Destination, body: &[u8]) -> std::vec::Vec<u8> {
+/// What every frame of these tests has in clear, and its nonce.
+const CLEAR: [u8; 5] = [0x20, 0xAC, 0x02, 2, 7];
+const NONCE: [u8; 16] = [0x2C, 0x01, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+
+fn sealed(kind: Kind, destination: Destination, body: &[u8]) -> std::vec::Vec<u8> {
     let packet = Packet { kind, sender: NodeId(300), incarnation: 2, seq: 7, destination, body };
     let mut buffer = [0; FRAME_MAX];
     let len = wire::seal(&KEY, &packet, &mut buffer).unwrap();
-    assert_eq!(wire::open(&KEY, &buffer[..len]).as_ref(), Ok(&packet));
+    assert_eq!(wire::open(&KEY, &buffer[..len], &mut [0; FRAME_MAX]).as_ref(), Ok(&packet));
     buffer[..len].to_vec()
+}
+
+/// The encrypted part of a frame, decrypted.
+fn text(kind: Kind, destination: Destination, body: &[u8]) -> std::vec::Vec<u8> {
+    let mut frame = sealed(kind, destination, body);
+    let tag = frame.split_off(frame.len() - TAG_BYTES).try_into().unwrap();
+    let mut text = frame.split_off(CLEAR.len());
+    assert_eq!(frame, CLEAR);
+    KEY.open(0, &NONCE, &CLEAR, &mut text, &tag).unwrap();
+    text
 }
 
 #[test]
 fn the_frame_around_a_message_is_pinned() {
-    let broadcast = frame(Kind::HELLO, Destination::Broadcast, &[0xAA]);
-    assert_eq!(broadcast[..8], [0x20, 0xAC, 0x02, 2, 7, 0, 0, 0xAA]);
-    assert_eq!(broadcast.len(), 16);
-    let neighbour = frame(Kind::new(16), Destination::Neighbours(Vec::from_array([NodeId(9)])), &[]);
-    assert_eq!(neighbour[..9], [0x20, 0xAC, 0x02, 2, 7, 16, 1, 1, 9]);
+    assert_eq!(text(Kind::HELLO, Destination::Broadcast, &[0xAA]), [0, 0, 0xAA]);
+    let neighbour = Destination::Neighbours(Vec::from_array([NodeId(9)]));
+    assert_eq!(text(Kind::new(16), neighbour, &[]), [16, 1, 1, 9]);
     let attempt = Attempt { seq: 3, number: 1, hop_limit: 4, sent_at: LamportTime(6) };
     let node = Origin { id: NodeId(9), incarnation: 300 };
     let (set, origin) = (NodeSet::slot(0).with(NodeSet::slot(2)), Some(node));
@@ -380,17 +392,17 @@ fn the_frame_around_a_message_is_pinned() {
         ),
     ];
     for (header, bytes) in cases {
-        let reliable = frame(Kind::new(18), Destination::Reliable(header), &[]);
-        assert_eq!(reliable[..6], [0x20, 0xAC, 0x02, 2, 7, 18]);
-        assert_eq!(&reliable[6..reliable.len() - Key::TAG], bytes);
+        let reliable = text(Kind::new(18), Destination::Reliable(header), &[]);
+        assert_eq!((reliable[0], &reliable[1..]), (18, bytes));
     }
 }
 
 #[test]
-fn the_tag_of_a_frame_is_pinned() {
-    let frame = frame(Kind::HELLO, Destination::Broadcast, &[0]);
-    // Computed by another implementation of SipHash-2-4, over 20 ac 02 02 07 00 00 00.
-    assert_eq!(frame[frame.len() - 8..], [0x23, 0xF6, 0x43, 0x51, 0xC1, 0x61, 0xA0, 0x1F]);
+fn a_sealed_frame_is_pinned() {
+    let frame = sealed(Kind::HELLO, Destination::Broadcast, &[0]);
+    // Text and tag were computed by another implementation of Ascon-AEAD128.
+    let (text, tag) = ([0x4B, 0x8E, 0x0A], [0x43, 0x7D, 0xBA, 0x9E, 0x9A, 0xBC, 0x0A, 0xA6]);
+    assert_eq!(frame, [&CLEAR[..], &text, &tag].concat());
 }
 
 /// The length of a frame in which every number is as long as it can be; `None` where it is too long.

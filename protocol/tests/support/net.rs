@@ -13,7 +13,7 @@ use protocol::mutex::{Mutex, NoMutex};
 use protocol::node::{Boot, Input, Node, Notice, Stages};
 use protocol::registry::message_name;
 use protocol::service::{NoService, Service};
-use protocol::wire::{self, Destination, FRAME_MAX, Key, Kind, Recipients};
+use protocol::wire::{self, Cipher, Destination, FRAME_MAX, Key, Kind, Recipients};
 use protocol::{Config, Duration, Instant, NodeId, NodeSet, Timing};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -443,7 +443,8 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
         let key = self.key();
         let mut messages = BTreeMap::new();
         for (_, bytes) in &self.sent {
-            let Ok(packet) = wire::open(&key, bytes) else { continue };
+            let mut buffer = [0; FRAME_MAX];
+            let Ok(packet) = wire::open(&key, bytes, &mut buffer) else { continue };
             let Destination::Reliable(header) = packet.destination else { continue };
             let (None, Recipients::Members { set, .. }) = (header.origin, header.recipients) else { continue };
             if which(&key, packet.kind, bytes) {
