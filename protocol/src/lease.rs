@@ -96,6 +96,11 @@ pub enum Notice {
     Degraded,
 }
 
+/// How many views a member may have missed in one term, and since the last one it adopted: one message moves the number
+/// no further.
+const VIEWS_MISSED_MAX: u16 = 1 << 15;
+const VIEWS_STEP: u16 = 1 << 12;
+
 /// A promise to grant no other node a lease before `until`, for a heartbeat of `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Promise {
@@ -356,6 +361,11 @@ impl LeaderLease {
                 if self.elected.is_none_or(|(_, elected)| elected != term) {
                     return;
                 }
+                let leads = self.elected.is_some_and(|(leader, _)| leader == cx.me);
+                let unheard = if leads { 0 } else { ROUNDS_MAX };
+                if usize::try_from(count.saturating_sub(self.grants.count())).is_ok_and(|ahead| ahead > unheard) {
+                    return; // for a heartbeat that nobody sent: those of this node it knows, of others it may miss a few
+                }
                 let (received, from) = (Grants::received(count, granted), cx.roster.set_of(from));
                 let news = !self.grants.covers(&received);
                 self.answer.on_overheard(from, &received);
@@ -364,9 +374,6 @@ impl LeaderLease {
                     if (term, view_number) < self.view_number {
                         self.view_at = Some(self.view_at.unwrap_or_else(|| cx.now.after(crowd(cx))));
                     }
-                }
-                if self.elected.is_some_and(|(leader, _)| leader == cx.me) && count > self.grants.count() {
-                    return; // no heartbeat of this node: it asked for nothing
                 }
                 self.grants.join(&received);
                 self.renew(cx, out);
@@ -378,9 +385,18 @@ impl LeaderLease {
 
     /// Adopts a view, and relays it where some members may be out of the sender's range.
     fn on_view(&mut self, cx: &Context<'_>, number: (Term, u16), members: NodeSet, out: &mut Out) {
-        let Some((leader, term)) = self.elected.filter(|&(leader, _)| leader != cx.me) else { return };
+        let Some((leader, term)) = self.elected else { return };
         if self.mode == Mode::Available || number.0 != term || number <= self.view_number {
             return;
+        }
+        let most =
+            if self.view_number.0 == term { self.view_number.1.saturating_add(VIEWS_STEP) } else { VIEWS_MISSED_MAX };
+        if number.1 > most {
+            return; // nobody announced so many
+        }
+        if leader == cx.me {
+            self.view_number = number; // no view of this node: it announces its own above it
+            return self.announce_view(cx, term, self.view_acting);
         }
         (self.view_number, self.view_acting) = (number, !members.is_empty());
         if several_hops(cx) {

@@ -273,8 +273,9 @@ impl Leadership {
         let new = (announced.term, announced.heartbeat) > self.floor;
         let is_me = announced.candidate.id == cx.me;
         if is_me && new && (announced.heartbeat > 0 || cx.candidate.is_none()) {
-            // Heartbeats of an earlier boot that others still follow, or a leadership this node cannot take.
-            self.demand_above(cx, announced.term, out);
+            // Heartbeats of an earlier boot that others still follow, or that nobody sent, or a leadership this node cannot
+            // take. Even under its present term: others wait for a higher heartbeat then.
+            self.demand_above(cx, Term { by: NodeId(u32::MAX), ..announced.term }, out);
             return false;
         }
         let Some(current) = self.leader().copied() else {
