@@ -57,7 +57,7 @@ pub struct Context<'a> {
     /// The peers whose frames arrive without being relayed.
     pub near: NodeSet,
     /// Which peers receive the frames of which.
-    pub reach: Reach<'a>,
+    pub audience: Audience<'a>,
     /// The peers that would lead better than this node, by the capacities they advertised.
     pub better: NodeSet,
     /// The best candidate among the peers that are up, by the capacities they advertised; unknown for neighbours.
@@ -75,7 +75,7 @@ pub struct Context<'a> {
 
 /// Which peers receive the frames of which other peers, as far as a node knows.
 #[derive(Clone, Copy, Debug)]
-pub enum Reach<'a> {
+pub enum Audience<'a> {
     /// Unknown: nobody is known to be reached.
     Unknown,
     /// All these are in range of each other.
@@ -84,7 +84,7 @@ pub enum Reach<'a> {
     Listed(&'a [FirstSlots]),
 }
 
-impl Reach<'_> {
+impl Audience<'_> {
     /// Returns the peers that receive the frames of one of `set`.
     #[must_use]
     pub fn of(&self, set: NodeSet) -> NodeSet {
@@ -92,7 +92,7 @@ impl Reach<'_> {
             Self::All(all) if !set.is_empty() => *all,
             Self::Unknown | Self::All(_) => NodeSet::EMPTY,
             Self::Listed(sets) => {
-                set.slots().filter_map(|slot| sets.get(slot)).fold(NodeSet::EMPTY, |reach, &set| reach.with(set.into()))
+                set.slots().filter_map(|slot| sets.get(slot)).fold(NodeSet::EMPTY, |all, &set| all.with(set.into()))
             }
         }
     }

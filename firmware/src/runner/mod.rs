@@ -164,6 +164,7 @@ impl Stop {
             Self::Halted(Halt::Notices) => "the queue of notices is full",
             Self::Halted(Halt::Frame) => "a message is longer than a frame",
             Self::Halted(Halt::Sequence) => "sequence numbers are exhausted",
+            Self::Halted(Halt::Numbers) => "its numbers are exhausted",
         }
     }
 }

@@ -105,6 +105,7 @@ fn halt_name(halt: Halt) -> &'static str {
         Halt::Notices => "notices",
         Halt::Frame => "frame",
         Halt::Sequence => "sequence",
+        Halt::Numbers => "numbers",
     }
 }
 

@@ -9,8 +9,18 @@ use serde::{Deserialize, Serialize};
 
 /// How well a node would lead: 0 to [`Capacity::MAX`], more is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u16")]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Capacity(u16);
+
+impl TryFrom<u16> for Capacity {
+    type Error = &'static str;
+
+    /// Takes a capacity from the wire: an incumbent's may be an eighth above the highest.
+    fn try_from(value: u16) -> Result<Self, &'static str> {
+        if value <= Self::MAX.as_incumbent().0 { Ok(Self(value)) } else { Err("above the highest capacity") }
+    }
+}
 
 impl Capacity {
     /// The highest capacity, in hundredths of a percent. It bounds the gain of a node that lies.

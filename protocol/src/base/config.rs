@@ -242,6 +242,8 @@ pub enum ConfigError {
     LockOverHops,
     /// An option of the election or the lock is unknown.
     UnknownOption,
+    /// The records leave no number for another boot.
+    NoMoreBoots,
 }
 
 impl core::fmt::Display for ConfigError {
@@ -260,6 +262,7 @@ impl core::fmt::Display for ConfigError {
             Self::NotAMember => "the node must be a member of its own group",
             Self::LockOverHops => "this lock needs all members in range of each other: with hops above 1, take central, token-ring or raymond",
             Self::UnknownOption => "an option of the election or the lock is unknown",
+            Self::NoMoreBoots => "the records leave no number for another boot: give the group a new key and the node new records",
             Self::UnsupportedGroup => "the lock cannot work in this group: it has too many members, or two voting sets without a common member",
         })
     }

@@ -2,6 +2,7 @@
 //! configuration. It depends on no other layer.
 
 pub mod capacity;
+pub mod ceiling;
 pub mod cipher;
 pub mod config;
 pub mod ids;

@@ -1,7 +1,7 @@
 //! The lease of one member, step by step.
 
 use super::*;
-use crate::algorithm::Reach;
+use crate::algorithm::Audience;
 use crate::base::config::Timing;
 use crate::base::ids::Roster;
 use crate::base::lamport::LamportTime;
@@ -31,7 +31,7 @@ fn notice_at(lease: &mut LeaderLease, now: Instant, input: Input<Message, Heartb
         peers: others,
         up: others,
         near: others,
-        reach: Reach::Unknown,
+        audience: Audience::Unknown,
         better: NodeSet::EMPTY,
         best_peer: None,
         view: NodeSet::first(3),

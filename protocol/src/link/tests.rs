@@ -7,7 +7,7 @@ use crate::base::membership::Group;
 use crate::base::time::Duration;
 use crate::peers::table::PeerTable;
 use crate::wire::{
-    Attempt, Boots, Delivery, Destination, DropReason, Kind, Origin, Packet, ReliableHeader, decode, encode,
+    Attempt, Boots, Delivery, Destination, DropReason, Kind, Origin, Packet, Reach, ReliableHeader, decode, encode,
 };
 use serde::{Deserialize, Serialize};
 use std::vec::Vec;
@@ -67,6 +67,10 @@ impl Payload for Test {
 
     fn decode(_: Kind, body: &[u8]) -> Option<Self> {
         decode(body)
+    }
+
+    fn reach(&self) -> Option<Reach> {
+        Reach::of(self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::LockId;
 use crate::Timing;
-use crate::algorithm::{Context, Reach};
+use crate::algorithm::{Audience, Context};
 use crate::base::ids::{NodeId, NodeSet, Roster};
 use crate::base::lamport::LamportTime;
 use crate::base::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub(crate) fn at<T>(members: u32, now: u32, lamport: u64, step: impl FnOnce(&Con
         peers: others,
         up: others,
         near: others,
-        reach: Reach::Unknown,
+        audience: Audience::Unknown,
         better: NodeSet::EMPTY,
         best_peer: None,
         view: all,

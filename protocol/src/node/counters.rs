@@ -12,7 +12,7 @@ pub struct Counters {
     pub version: u32,
     /// Broken on the way, forged, or sealed with the key of another group.
     pub tag: u32,
-    /// Not to be understood.
+    /// Not to be understood, or out of bounds.
     pub malformed: u32,
     /// Heard before.
     pub duplicate: u32,
@@ -38,7 +38,7 @@ impl Counters {
             DropReason::Oversized => &mut self.oversized,
             DropReason::Version => &mut self.version,
             DropReason::KeyNumber | DropReason::Tag => &mut self.tag,
-            DropReason::Malformed => &mut self.malformed,
+            DropReason::Malformed | DropReason::OutOfBounds => &mut self.malformed,
             DropReason::Duplicate => &mut self.duplicate,
             DropReason::NotBidirectional => &mut self.one_way,
             DropReason::NoRoom => &mut self.crowded,

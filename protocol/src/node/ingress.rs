@@ -14,7 +14,8 @@ use crate::peers::detector::Heartbeat;
 use crate::peers::table::Hello;
 use crate::service::Service;
 use crate::wire::{
-    self, Cipher, Destination, DropReason, FRAME_MAX, Origin, Packet, Payload, ReliableHeader, SealedFrame, Stage,
+    self, Cipher, Destination, DropReason, FRAME_MAX, Origin, Packet, Payload, Reach, ReliableHeader, SealedFrame,
+    Stage,
 };
 
 /// For how many heartbeats after its boot a node counts members as up that have not named this boot yet.
@@ -93,8 +94,8 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
 
     fn on_heartbeat(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), DropReason> {
         let heartbeat: Heartbeat = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
-        if heartbeat.lamport > LamportTime::MAX {
-            return Err(DropReason::Malformed);
+        if !self.shared.admits_time(heartbeat.lamport.0) {
+            return Err(DropReason::OutOfBounds);
         }
         let from = self.shared.peers.group().set_of(packet.sender);
         if from.is_empty() || !self.is_member() {
@@ -137,9 +138,14 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         let mut sent_at = LamportTime(0);
         if let Destination::Reliable(header) = &packet.destination {
             sent_at = header.attempt.sent_at;
+            if G::GROUPED && !self.shared.admits_time(sent_at.0) {
+                return Err(DropReason::OutOfBounds); // it is not acknowledged: its origin says it again
+            }
             self.accept(now, packet, header)?;
         }
-        match StageMessage::decode(packet.kind, packet.body).ok_or(DropReason::UnknownKind)? {
+        let message = StageMessage::decode(packet.kind, packet.body).ok_or(DropReason::UnknownKind)?;
+        self.check_bounds(&message)?;
+        match message {
             StageMessage::Election(message) => {
                 self.step_election(now, algorithm::Input::Message { from, sent_at, message });
             }
@@ -155,6 +161,21 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             }
         }
         Ok(())
+    }
+
+    /// Checks how far a message would move terms and Lamport times.
+    fn check_bounds(&mut self, message: &StageMessage<E::Message, M::Message, S::Message>) -> Result<(), DropReason> {
+        let reach = match message {
+            StageMessage::Election(message) => message.reach(),
+            StageMessage::Lease(message) if G::GROUPED => message.reach(),
+            StageMessage::Mutex(message) => message.reach(),
+            // What an application says is its own affair, and without a group there is no lease.
+            StageMessage::Lease(_) | StageMessage::Service(_) => return Ok(()),
+        };
+        let Reach { term, time, .. } = reach.ok_or(DropReason::Malformed)?;
+        let in_time = !G::GROUPED || self.shared.admits_time(time);
+        let in_term = self.shared.terms.admits(self.election.term_number(), term);
+        if in_time && in_term { Ok(()) } else { Err(DropReason::OutOfBounds) }
     }
 
     /// Lets the link take in a reliable message: it relays, suppresses duplicates, pushes back and acknowledges.
@@ -185,7 +206,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         if !new {
             return Err(DropReason::Duplicate);
         }
-        self.shared.lamport.observe(header.attempt.sent_at);
+        if G::GROUPED {
+            self.shared.lamport.observe(header.attempt.sent_at); // without a group nothing is ordered by it
+        }
         Ok(())
     }
 }

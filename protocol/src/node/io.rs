@@ -90,4 +90,6 @@ pub enum Halt {
     Frame,
     /// This boot has used up its sequence numbers.
     Sequence,
+    /// There is no further term, Lamport time or incarnation: the node needs new records, and the group a new key.
+    Numbers,
 }

@@ -8,12 +8,13 @@
 //! that was polled.
 
 use crate::algorithm::{self, Algorithm, Scope};
+use crate::base::ceiling::Ceiling;
 use crate::base::cipher::Cipher;
 use crate::base::config::{Config, ConfigError, Moment};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::incarnation::INCARNATION_DRAWN;
 use crate::base::key::Key;
-use crate::base::lamport::LamportClock;
+use crate::base::lamport::{LamportClock, LamportTime};
 use crate::base::membership::{Membership, NoGroup};
 use crate::base::quorum::Mode;
 use crate::base::records::Records;
@@ -86,7 +87,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         let Stages { election, mutex, service } = stages;
         let mut rng = Rng::new(boot.seed);
         let (records, quarantine) = if let Some(kept) = boot.records {
-            (Records { incarnation: kept.incarnation.saturating_add(1), ..kept }, None)
+            // A boot that repeated an incarnation would repeat its nonces.
+            let incarnation = kept.incarnation.checked_add(1).ok_or(ConfigError::NoMoreBoots)?;
+            (Records { incarnation, ..kept }, None)
         } else {
             // The number of earlier boots is unknown: a random number tells this one apart, and the node takes part in no
             // decision until every promise of an earlier boot has expired.
@@ -104,6 +107,8 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             records,
             unsaved: true,
             lamport: LamportClock::after(records.lamport),
+            terms: Ceiling::default(),
+            times: Ceiling::default(),
             seq: 0,
             peers,
             notices: Deque::new(),
@@ -188,7 +193,10 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             Input::Timeout => self.on_timeout(now),
         }
         self.poll_service(now);
-        self.shared.reserve(self.election.term_number(), self.mutex.floor());
+        let term = self.election.term_number();
+        self.shared.reserve(term, self.mutex.floor());
+        let used_up = term == u32::MAX || (G::GROUPED && self.shared.lamport.now() >= LamportTime::MAX);
+        self.shared.halt_if(used_up, Halt::Numbers);
     }
 
     /// The records to write before anything is sent.

@@ -1,8 +1,9 @@
 //! What all stages of a node share.
 
 use super::{Counters, Halt, NOTICES_MAX, Notice};
-use crate::algorithm::{Context, Reach, Scope};
+use crate::algorithm::{Audience, Context, Scope};
 use crate::base::capacity::{Candidate, Capacity};
+use crate::base::ceiling::{Ceiling, TIMES_BLOCK};
 use crate::base::config::{Config, Moment};
 use crate::base::ids::NodeSet;
 use crate::base::lamport::{LamportClock, LamportTime};
@@ -30,6 +31,9 @@ pub(super) struct Shared<const N: usize, K> {
     /// Whether `records` must be written before anything is sent.
     pub(super) unsaved: bool,
     pub(super) lamport: LamportClock,
+    /// How far messages may move the term and the Lamport time.
+    pub(super) terms: Ceiling,
+    pub(super) times: Ceiling,
     /// The sequence number of the last frame.
     pub(super) seq: u32,
     pub(super) peers: PeerTable<N>,
@@ -96,10 +100,10 @@ impl<const N: usize, K> Shared<N, K> {
         let group = self.peers.group();
         let others = group.all().without(group.set_of(self.config.me));
         let up = others.without(detector.suspected());
-        let reach = match scope {
-            Scope::Neighbours => Reach::Listed(self.peers.reach()),
-            Scope::Group if self.config.hops == 1 => Reach::All(others),
-            Scope::Group | Scope::Nobody => Reach::Unknown,
+        let audience = match scope {
+            Scope::Neighbours => Audience::Listed(self.peers.audience()),
+            Scope::Group if self.config.hops == 1 => Audience::All(others),
+            Scope::Group | Scope::Nobody => Audience::Unknown,
         };
         let (roster, peers, up, near, best_peer) = match scope {
             Scope::Neighbours => {
@@ -120,7 +124,7 @@ impl<const N: usize, K> Shared<N, K> {
             peers,
             up,
             near,
-            reach,
+            audience,
             better,
             best_peer,
             view,
@@ -128,6 +132,13 @@ impl<const N: usize, K> Shared<N, K> {
             random,
             timing: &self.config.timing,
         }
+    }
+
+    /// Returns whether a message may say this Lamport time.
+    pub(super) fn admits_time(&mut self, time: u64) -> bool {
+        let [own, said] =
+            [self.lamport.now().0, time].map(|time| u32::try_from(time / TIMES_BLOCK).unwrap_or(u32::MAX));
+        time <= LamportTime::MAX.0 && self.times.admits(own, said)
     }
 
     /// The Lamport time of the next step, above every time observed.

@@ -49,7 +49,21 @@ impl Heartbeat {
 
 /// A member's capacity as it is sent: unknown, unfit to lead, or a [`Capacity`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u16")]
 pub struct AdvertisedCapacity(pub(super) u16);
+
+impl TryFrom<u16> for AdvertisedCapacity {
+    type Error = &'static str;
+
+    fn try_from(value: u16) -> Result<Self, &'static str> {
+        let known = Self(value).capacity();
+        if known.is_none_or(|known| Self::of_capacity(known) == Self(value)) {
+            Ok(Self(value))
+        } else {
+            Err("above the highest capacity")
+        }
+    }
+}
 
 impl AdvertisedCapacity {
     /// Not received yet.
@@ -60,7 +74,11 @@ impl AdvertisedCapacity {
     /// Returns the form in which a node advertises itself as a candidate, or as none.
     #[must_use]
     pub fn of(candidate: Option<Candidate>) -> Self {
-        candidate.map_or(Self::UNFIT, |candidate| Self(candidate.capacity.get().saturating_add(2)))
+        candidate.map_or(Self::UNFIT, |candidate| Self::of_capacity(candidate.capacity))
+    }
+
+    fn of_capacity(capacity: Capacity) -> Self {
+        Self(capacity.get().saturating_add(2))
     }
 
     /// Returns the capacity, if it is known and fit to lead.

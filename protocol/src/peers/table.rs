@@ -108,7 +108,7 @@ pub struct PeerTable<const N: usize> {
     /// The slot from which the next hello lists ids.
     cursor: usize,
     /// Which nodes of this table each neighbour receives well, by its own hellos, and so is received by.
-    reach: [FirstSlots; N],
+    audience: [FirstSlots; N],
     /// The member in range over which the newest word of each member came first, by slot.
     next_hops: [u8; N],
     /// No neighbour times out before this.
@@ -131,7 +131,7 @@ impl<const N: usize> PeerTable<N> {
             hello: Trickle::new(moment),
             lost_at: None,
             cursor: 0,
-            reach: [FirstSlots::EMPTY; N],
+            audience: [FirstSlots::EMPTY; N],
             next_hops: [u8::MAX; N],
             check_at: None,
         }
@@ -174,8 +174,8 @@ impl<const N: usize> PeerTable<N> {
     }
 
     /// Returns which nodes each node receives well, by slot.
-    pub(crate) const fn reach(&self) -> &[FirstSlots] {
-        &self.reach
+    pub(crate) const fn audience(&self) -> &[FirstSlots] {
+        &self.audience
     }
 
     /// Returns the next hop on the way to the member in `slot`: itself where it is in range; `None` where no way is known.
@@ -336,8 +336,8 @@ impl<const N: usize> PeerTable<N> {
         let Some(peer) = self.peers.get_mut(slot) else { return };
         let ids = hello.named.iter().map(|named| named.id).chain(hello.listed.iter().copied());
         let listed = ids.fold(NodeSet::EMPTY, |set, id| set.with(self.roster.view().set_of(id)));
-        if let Some(reach) = self.reach.get_mut(slot) {
-            *reach = if hello.complete { listed } else { NodeSet::from(*reach).with(listed) }.into();
+        if let Some(audience) = self.audience.get_mut(slot) {
+            *audience = if hello.complete { listed } else { NodeSet::from(*audience).with(listed) }.into();
         }
         let named = hello.named.iter().position(|named| named.id == me.id);
         let names_me = named.and_then(|at| hello.named.get(at)) == Some(&me);
@@ -453,11 +453,11 @@ impl<const N: usize> PeerTable<N> {
             self.roster.remove(removed);
         }
         let slot = self.roster.insert(id).ok_or(DropReason::NoRoom)?;
-        if let (Some(peer), Some(reach)) = (self.peers.get_mut(slot), self.reach.get_mut(slot)) {
-            (*peer, *reach) = (Peer::UNKNOWN, FirstSlots::EMPTY);
+        if let (Some(peer), Some(audience)) = (self.peers.get_mut(slot), self.audience.get_mut(slot)) {
+            (*peer, *audience) = (Peer::UNKNOWN, FirstSlots::EMPTY);
         }
-        for reach in &mut self.reach {
-            *reach = NodeSet::from(*reach).without(NodeSet::slot(slot)).into(); // what was said of the node before
+        for audience in &mut self.audience {
+            *audience = NodeSet::from(*audience).without(NodeSet::slot(slot)).into(); // what was said of the node before
         }
         Ok(slot)
     }

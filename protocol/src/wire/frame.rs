@@ -157,6 +157,8 @@ pub enum DropReason {
     Tag,
     /// Of this group, but not decodable.
     Malformed,
+    /// Ahead of this node's term or Lamport time by more than one message may move it.
+    OutOfBounds,
     /// Received before.
     Duplicate,
     /// From a node without a bidirectional link.

@@ -1,6 +1,6 @@
 //! Messages as data: what is serialised, under which kind, and how it travels.
 
-use super::{Kind, decode, encode};
+use super::{Kind, Reach, decode, encode};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// How a message travels.
@@ -53,6 +53,11 @@ pub trait Message: Kinded + Clone + Serialize + DeserializeOwned {
     fn topic(&self) -> u32 {
         0
     }
+
+    /// The highest numbers it says; `None` where they cannot be read.
+    fn reach(&self) -> Option<Reach> {
+        Reach::of(self)
+    }
 }
 
 /// What the body of a frame can hold: a [`Message`], or one of several.
@@ -74,6 +79,9 @@ pub trait Payload: Clone {
 
     /// Reads a body of `kind`; `None` where it is no such message.
     fn decode(kind: Kind, body: &[u8]) -> Option<Self>;
+
+    /// The highest numbers it says; `None` where they cannot be read.
+    fn reach(&self) -> Option<Reach>;
 }
 
 impl<M: Message> Payload for M {
@@ -99,6 +107,10 @@ impl<M: Message> Payload for M {
 
     fn decode(kind: Kind, body: &[u8]) -> Option<Self> {
         if kind == M::KIND { decode(body) } else { None }
+    }
+
+    fn reach(&self) -> Option<Reach> {
+        Message::reach(self)
     }
 }
 
@@ -130,6 +142,10 @@ macro_rules! one_of_payloads {
                 None$(.or_else(|| {
                     <$payload as $crate::wire::Payload>::decode(kind, body).map(Self::$variant)
                 }))+
+            }
+
+            fn reach(&self) -> Option<$crate::wire::Reach> {
+                match self { $(Self::$variant(payload) => $crate::wire::Payload::reach(payload),)+ }
             }
         }
     };
@@ -211,5 +227,9 @@ impl Payload for NoMessage {
 
     fn decode(_: Kind, _: &[u8]) -> Option<Self> {
         None
+    }
+
+    fn reach(&self) -> Option<Reach> {
+        match *self {}
     }
 }

@@ -18,6 +18,7 @@
 mod frame;
 mod kind;
 mod message;
+mod reach;
 mod route;
 mod sealed;
 
@@ -30,6 +31,7 @@ pub use frame::{
 pub use kind::{Kind, Stage};
 pub use message::{Delivery, Kinded, Message, NoMessage, Payload};
 pub(crate) use message::{impl_message, one_of_payloads};
+pub use reach::Reach;
 pub use sealed::{SealedFrame, open, seal};
 
 /// The longest frame: what an IEEE 802.15.4 data frame with short addresses has room for (125 less a header of 9).

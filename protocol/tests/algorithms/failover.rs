@@ -1,7 +1,7 @@
 //! Heartbeats that few nodes relay, and neighbours of the leader that announce its heir: rows E10, 5.5, 5.6.
 
 use crate::support::prelude::*;
-use protocol::algorithm::{Input, Output, Reach};
+use protocol::algorithm::{Audience, Input, Output};
 use protocol::base::capacity::Candidate;
 use protocol::base::ids::FirstSlots;
 use protocol::election::leadership::{Heir, LeaderMessage as M};
@@ -82,7 +82,7 @@ fn a_node_whose_neighbours_are_all_reached_by_two_copies_of_a_heartbeat_stays_si
     let all = FirstSlots::from(NodeSet::first(3));
     for (listed, copies, relayed) in [(all, &[4][..], 0), (all, &[], 1), (FirstSlots::EMPTY, &[4], 1)] {
         let mut node = following();
-        node.reach = vec![listed; 3];
+        node.audience = vec![listed; 3];
         receive(&mut node, 2, heartbeat(10));
         for &from in copies {
             receive(&mut node, from, heartbeat(10));
@@ -260,7 +260,7 @@ fn the_best_candidate_bids_and_relays_keep_back_the_worse() {
 
 #[test]
 fn nobody_is_reached_where_nothing_is_known() {
-    assert_eq!(Reach::Unknown.of(NodeSet::first(3)), NodeSet::EMPTY);
-    assert_eq!(Reach::All(NodeSet::first(3)).of(NodeSet::slot(0)), NodeSet::first(3));
-    assert_eq!(Reach::All(NodeSet::first(3)).of(NodeSet::EMPTY), NodeSet::EMPTY);
+    assert_eq!(Audience::Unknown.of(NodeSet::first(3)), NodeSet::EMPTY);
+    assert_eq!(Audience::All(NodeSet::first(3)).of(NodeSet::slot(0)), NodeSet::first(3));
+    assert_eq!(Audience::All(NodeSet::first(3)).of(NodeSet::EMPTY), NodeSet::EMPTY);
 }

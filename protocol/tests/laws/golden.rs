@@ -17,8 +17,8 @@ use protocol::service::demo::{counter, diffusing::Work, tokens::Give};
 use protocol::service::snapshot::{self, AbortReason, Fragment};
 use protocol::service::termination::{dijkstra_scholten, wave};
 use protocol::wire::{
-    self, Attempt, Boots, Cipher, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Payload, Recipients, Relays,
-    ReliableHeader, TAG_BYTES,
+    self, Attempt, Boots, Cipher, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Payload, Reach, Recipients,
+    Relays, ReliableHeader, TAG_BYTES,
 };
 use protocol::{Duration, NodeId, NodeSet};
 use std::fmt::Debug;
@@ -452,6 +452,7 @@ fn no_message_of_the_wireless_election_takes_more_than_84_bytes() {
         (Destination::Reliable(header), M::Report { index, best: runner_up, runner_up }),
     ];
     for (destination, message) in longest {
+        assert_eq!(Payload::reach(&message), Reach::of(&message), "{message:?}");
         assert!(longest_frame(destination, &message).is_some_and(|len| len <= 84), "{message:?}");
     }
 }

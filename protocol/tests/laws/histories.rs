@@ -6,7 +6,7 @@
 use crate::support::context::{context, roster};
 use crate::support::storms;
 use proptest::prelude::*;
-use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output, Reach};
+use protocol::algorithm::{Algorithm, Audience, Context, Fact, Input, Outbox, Output};
 use protocol::base::capacity::{Candidate, Capacity};
 use protocol::base::lamport::{LamportClock, LamportTime};
 use protocol::base::membership::Scope;
@@ -180,7 +180,7 @@ where
             peers,
             up,
             near: peers,
-            reach: Reach::Unknown,
+            audience: Audience::Unknown,
             view,
             lamport: clock.tick(),
             random: event.random,

@@ -9,6 +9,7 @@ mod golden_locks;
 mod histories;
 mod hostile;
 mod hostile_services;
+mod insider;
 mod locks;
 mod services;
 mod size;

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test crate uses a part")]
 
-use protocol::algorithm::{Context, Reach};
+use protocol::algorithm::{Audience, Context};
 use protocol::base::ids::{Roster, RosterView};
 use protocol::base::lamport::LamportTime;
 use protocol::{Duration, Instant, NodeId, NodeSet, Timing};
@@ -21,7 +21,7 @@ pub fn context(roster: RosterView<'_>, me: NodeId) -> Context<'_> {
         peers,
         up: peers,
         near: peers,
-        reach: Reach::Unknown,
+        audience: Audience::Unknown,
         better: NodeSet::EMPTY,
         best_peer: None,
         view: roster.all(),

@@ -50,7 +50,7 @@ impl Leadership {
         if heartbeat == 0 {
             return self.flood(cx, informed, cx.timing.reflood_count, out);
         }
-        let reached = cx.reach.of(informed);
+        let reached = cx.audience.of(informed);
         let near = cx.near.with(informed);
         let known = near.and(informed.with(reached)).len();
         let window = Self::window(cx);
@@ -115,7 +115,7 @@ impl Leadership {
         }
         // All relay the announcement of an election, so whoever is silent has missed it.
         if self.leader().is_some_and(|leader| leader.heartbeat > 0) {
-            self.on_reached(cx.reach.of(set));
+            self.on_reached(cx.audience.of(set));
         }
     }
 

@@ -77,6 +77,20 @@ impl LeaderMessage {
         }
     }
 
+    /// Returns the highest term number in the message.
+    pub(crate) fn term_number(&self) -> u32 {
+        match *self {
+            Self::Pulse { heir: Some(heir), term } => heir.number.max(term.number),
+            Self::Elected { term, .. }
+            | Self::Heartbeat { term, .. }
+            | Self::RaiseTerm { term }
+            | Self::Pulse { heir: None, term }
+            | Self::Doubt { term }
+            | Self::Veto { term }
+            | Self::Bid { term, .. } => term.number,
+        }
+    }
+
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Elected { .. } => "leader",

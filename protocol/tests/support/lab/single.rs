@@ -2,7 +2,7 @@
 
 use super::START;
 use crate::support::context::context;
-use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output, Reach};
+use protocol::algorithm::{Algorithm, Audience, Context, Fact, Input, Outbox, Output};
 use protocol::base::capacity::{Candidate, Capacity};
 use protocol::base::ids::{FirstSlots, Roster};
 use protocol::base::lamport::LamportTime;
@@ -35,7 +35,7 @@ pub struct Single<A: Algorithm> {
     pub notices: Vec<A::Notice>,
     pub random: u32,
     /// Which nodes each of its neighbours reaches, by slot.
-    pub reach: Vec<FirstSlots>,
+    pub audience: Vec<FirstSlots>,
     me: NodeId,
     down: NodeSet,
     time: u64,
@@ -48,8 +48,8 @@ impl<A: Algorithm<Message: Clone, Notice: Clone>> Single<A> {
     pub fn new(me: u32, roster: Roster<8>, algorithm: A) -> Self {
         let now = START;
         let (notices, down) = (Vec::new(), NodeSet::EMPTY);
-        let (reach, me) = (Vec::new(), NodeId(me));
-        Self { algorithm, roster, now, capacity: 500, notices, random: 1 << 31, reach, me, down, time: 0 }
+        let (audience, me) = (Vec::new(), NodeId(me));
+        Self { algorithm, roster, now, capacity: 500, notices, random: 1 << 31, audience, me, down, time: 0 }
     }
 
     /// Takes one step; returns all it asks for.
@@ -65,7 +65,7 @@ impl<A: Algorithm<Message: Clone, Notice: Clone>> Single<A> {
             better: better.fold(NodeSet::EMPTY, |set, slot| set.with(NodeSet::slot(slot))),
             lamport: LamportTime(self.time),
             random: self.random,
-            reach: Reach::Listed(&self.reach),
+            audience: Audience::Listed(&self.audience),
             ..cx
         };
         let mut out = Outbox::new();
