@@ -13,7 +13,7 @@
 //! - [`nodes`]: the nodes that are simulated;
 //! - [`check`], [`metrics`]: properties and measures of runs;
 //! - [`own`]: an application and a checker of one's own, for programs that use the simulator as a library;
-//! - `compare`, `draw`, [`boards`], [`swarm`], and the command line, [`cli`].
+//! - `compare`, `draw`, [`boards`], [`swarm`], [`pcap`], and the command line, [`cli`], all of them with the feature `cli`.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -22,6 +22,7 @@
     clippy::cast_possible_wrap,
     reason = "numbers of nodes, links and microseconds are bounded where they are read, far below the casts' limits"
 )]
+#![cfg_attr(not(feature = "cli"), allow(dead_code, reason = "commands use parts of the engine that the page does not"))]
 
 /// The code in the documents is tested.
 #[cfg(doctest)]
@@ -34,20 +35,25 @@ mod documents {
 }
 
 pub mod base;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "cli"))]
 pub mod boards;
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
 mod compare;
+#[cfg(feature = "cli")]
 mod draw;
 #[cfg(test)]
 mod layers;
 pub mod metrics;
 pub mod nodes;
 pub mod own;
+#[cfg(feature = "cli")]
+pub mod pcap;
 pub mod scenario;
 pub mod sim;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "cli"))]
 pub mod swarm;
 pub mod trace;
 pub mod workload;

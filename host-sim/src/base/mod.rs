@@ -1,6 +1,8 @@
-//! Time, random numbers and error texts: what every other layer may use.
+//! Time, random numbers, error texts and the headers of Ethernet: what every other layer may use.
 
 pub(crate) mod algorithm_words;
+#[cfg(feature = "cli")]
+pub(crate) mod ethernet;
 pub(crate) mod nearest;
 pub mod rng;
 

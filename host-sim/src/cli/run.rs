@@ -3,11 +3,13 @@
 use crate::check;
 use crate::metrics::campaign::{self, Report, Violation};
 use crate::metrics::distribution::Distribution;
+use crate::pcap::{LinkType, Recorder};
+use crate::trace::Observer;
 use crate::{Scenario, TraceEvent};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -40,11 +42,15 @@ pub(super) struct RunArgs {
     /// Write the trace to a file, one JSON object per line (one seed only).
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write the frames to a file that Wireshark opens (one seed only); see `conclave dissector`.
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
 }
 
 pub(super) const EXAMPLES: &str = "Examples:
   conclave run grid64-leader-crash --seeds 0..100
   conclave run my-network.toml --seed 7 --trace trace.jsonl
+  conclave run my-network.toml --seed 7 --pcap frames.pcapng
   conclave run lan20-leader-crash --election ring:winner=lowest,direction=backward
   conclave run lock-storm --mutex suzuki-kasami --json";
 
@@ -82,12 +88,12 @@ fn report(args: &RunArgs) -> Result<Report, String> {
     let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
     let seeds = seeds.unwrap_or(scenario.seeds.clone());
     let count = seeds.end - seeds.start;
-    if let Some(path) = &args.trace {
+    if args.trace.is_some() || args.pcap.is_some() {
         if count != 1 {
-            return Err("a trace holds one run: choose one seed with --seed".to_owned());
+            let file = if args.trace.is_some() { "trace" } else { "capture" };
+            return Err(format!("a {file} holds one run: choose one seed with --seed"));
         }
-        let written = write_trace(path, &scenario, seeds.start);
-        return written.map_err(|error| format!("{}: the trace cannot be written: {error}", path.display()));
+        return write_files(args, &scenario, seeds.start);
     }
     let bar = super::progress(count, "{msg:.30} {wide_bar} {pos}/{len} seeds, {elapsed}, {eta} left");
     bar.set_message(scenario.name.clone());
@@ -96,19 +102,60 @@ fn report(args: &RunArgs) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Runs one seed and writes its trace.
-fn write_trace(path: &Path, scenario: &Scenario, seed: u64) -> std::io::Result<Report> {
-    let mut file = BufWriter::new(File::create(path)?);
-    let mut result = Ok(());
-    let mut write = |event: &TraceEvent| {
-        if result.is_ok() {
-            let line = serde_json::to_writer(&mut file, event).map_err(std::io::Error::from);
-            result = line.and_then(|()| file.write_all(b"\n"));
-        }
+/// Runs one seed and writes its trace, its capture, or both.
+fn write_files(args: &RunArgs, scenario: &Scenario, seed: u64) -> Result<Report, String> {
+    let failed = |path: &Option<PathBuf>, noun: &'static str| {
+        let path = path.clone().unwrap_or_default();
+        move |error| format!("{}: the {noun} cannot be written: {error}", path.display())
     };
-    let outcome = crate::metrics::run::run_of(scenario, seed, &mut write);
-    result.and_then(|()| file.flush())?;
+    let trace = args.trace.as_deref().map(TraceFile::create).transpose().map_err(failed(&args.trace, "trace"))?;
+    let create = |path: &Path| Recorder::new(BufWriter::new(File::create(path)?), LinkType::of(&scenario.world.medium));
+    let capture = args.pcap.as_deref().map(create).transpose().map_err(failed(&args.pcap, "capture"))?;
+    let mut files = Files { trace, capture };
+    let outcome = crate::metrics::run::run_of(scenario, seed, &mut files);
+    files.trace.map_or(Ok(()), TraceFile::finish).map_err(failed(&args.trace, "trace"))?;
+    files.capture.map_or(Ok(()), Recorder::finish).map_err(failed(&args.pcap, "capture"))?;
     Ok(campaign::report(scenario, &[outcome]))
+}
+
+/// The files that a run is written to.
+struct Files {
+    trace: Option<TraceFile>,
+    capture: Option<Recorder<BufWriter<File>>>,
+}
+
+impl Observer for Files {
+    fn observe(&mut self, event: &TraceEvent) {
+        self.trace.iter_mut().for_each(|trace| trace.observe(event));
+        self.capture.iter_mut().for_each(|capture| capture.observe(event));
+    }
+
+    fn on_frame(&mut self, frame: &[u8]) {
+        self.capture.iter_mut().for_each(|capture| capture.on_frame(frame));
+    }
+}
+
+/// A trace: one JSON object per line.
+struct TraceFile {
+    file: BufWriter<File>,
+    result: io::Result<()>,
+}
+
+impl TraceFile {
+    fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: BufWriter::new(File::create(path)?), result: Ok(()) })
+    }
+
+    fn observe(&mut self, event: &TraceEvent) {
+        if self.result.is_ok() {
+            let line = serde_json::to_writer(&mut self.file, event).map_err(io::Error::from);
+            self.result = line.and_then(|()| self.file.write_all(b"\n"));
+        }
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.result.and_then(|()| self.file.flush())
+    }
 }
 
 /// Prints a line for each measure; times are in microseconds, as the names say.

@@ -2,10 +2,10 @@
 
 use super::child::ChildProcess;
 use super::emulator::{Emulator, StartingEmulator};
-use super::headers;
 use super::hub::{Hub, free_port};
 use super::image::Image;
 use super::inbox::{InboxMessage, InboxSender, read_lines};
+use crate::base::ethernet;
 use crate::boards::option_bits;
 use crate::scenario::Scenario;
 use crate::sim::fault_plan::PauseClock;
@@ -136,7 +136,7 @@ fn page(group: &Group, identity: &Identity) -> ConfigPage {
         id: identity.node,
         capacity: u32::from(identity.capacity),
         options: bits | group.board_options,
-        port: headers::PORT,
+        port: ethernet::PORT,
         period_ms: STATUS_PERIOD_MS,
         seed: identity.seed,
         key: Secret::of_group(&group.name),
@@ -191,7 +191,7 @@ impl Device {
     /// Returns the datagram that delivers a frame to it.
     pub(super) fn datagram(&self, frame: &[u8]) -> Vec<u8> {
         match self {
-            Self::Board(_) => headers::encapsulate(frame),
+            Self::Board(_) => ethernet::encapsulate(frame),
             Self::Desktop(_) => frame.to_vec(),
         }
     }
@@ -199,7 +199,7 @@ impl Device {
     /// Returns the frame in a datagram from it.
     pub(super) fn frame<'a>(&self, datagram: &'a [u8]) -> Option<&'a [u8]> {
         match self {
-            Self::Board(_) => headers::decapsulate(datagram),
+            Self::Board(_) => ethernet::decapsulate(datagram),
             Self::Desktop(_) => Some(datagram),
         }
     }

@@ -56,6 +56,39 @@ fn a_trace_is_one_json_object_per_line() {
 }
 
 #[test]
+fn a_capture_has_every_frame_that_was_sent_and_tshark_reads_each_with_the_dissector() {
+    let lan = "[medium]\nkind = \"lan\"\n";
+    for (name, text) in [("radio", PAIR.to_owned()), ("lan", format!("{PAIR}{lan}"))] {
+        let [toml, trace, capture, script] =
+            ["toml", "jsonl", "pcapng", "lua"].map(|end| file(&format!("capture-{name}.{end}")));
+        std::fs::write(&toml, text).unwrap();
+        let [toml, trace, capture] = [&toml, &trace, &capture].map(|path| path.to_str().unwrap());
+        succeeds(&["run", toml, "--seed", "4", "--trace", trace, "--pcap", capture]);
+        assert!(refused(&["run", toml, "--seeds", "0..2", "--pcap", "x"]).contains("a capture holds one run"));
+        std::fs::write(&script, succeeds(&["dissector"])).unwrap();
+        let script = format!("lua_script:{}", script.display());
+        let fields = ["-T", "fields", "-e", "conclave.sender", "-e", "_ws.expert.message"];
+        let home = env!("CARGO_TARGET_TMPDIR");
+        let tshark = std::process::Command::new("tshark")
+            .env("HOME", home)
+            .args(["-X", &script, "-r", capture])
+            .args(fields)
+            .output();
+        let Ok(tshark) = tshark else {
+            eprintln!("TSHARK IS MISSING: THE CAPTURE WAS NOT READ BACK. Install it with `apt install tshark`.");
+            return;
+        };
+        let printed = String::from_utf8(tshark.stdout).unwrap();
+        let read: Vec<_> = printed.lines().map(|line| line.trim_end().parse::<u32>().expect(line)).collect();
+        let text = std::fs::read_to_string(trace).unwrap();
+        let events = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let sent: Vec<_> = events.filter(|event| event["event"] == "sent").map(|event| event["node"].clone()).collect();
+        assert!(sent.len() > 20);
+        assert_eq!(read, sent, "{name}");
+    }
+}
+
+#[test]
 fn a_shipped_scenario_is_listed_printed_and_run_by_its_name() {
     let listed = succeeds(&["scenarios"]);
     assert!(listed.contains("\ngrid64-leader-crash\n    64 nodes on an 8 x 8 grid lose their leader"), "{listed}");

@@ -1,4 +1,4 @@
-//! Encapsulation of frames for Ethernet boards: Ethernet, IPv4 and UDP headers.
+//! Encapsulation of frames for Ethernet boards and for captures: Ethernet, IPv4 and UDP headers.
 //!
 //! The simulated medium carries the protocol's frames without headers, so that airtime, bit errors and the frame limit
 //! mean the same for a board as in the simulator. A board's broadcast is decapsulated before it goes on the medium,
@@ -8,7 +8,7 @@
 use std::net::Ipv4Addr;
 
 /// The UDP port of all nodes.
-pub(super) const PORT: u16 = 47_800;
+pub(crate) const PORT: u16 = 47_800;
 
 const ETHERNET_BYTES: usize = 14;
 const IP_BYTES: usize = 20;
@@ -22,9 +22,30 @@ const TIME_TO_LIVE: u8 = 64;
 const PROTOCOL_UDP: u8 = 17;
 
 const BROADCAST: [u8; 6] = [0xff; 6];
-/// Locally administered; boards' addresses begin with 02:00.
-const SOURCE: [u8; 6] = [0x02, 0x01, 0, 0, 0, 1];
-const SOURCE_IP: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 252);
+
+/// The addresses of a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    mac: [u8; 6],
+    ip: Ipv4Addr,
+}
+
+impl Source {
+    /// The hub of a swarm. Locally administered; boards' addresses begin with 02:00.
+    const HUB: Self = Self { mac: [0x02, 0x01, 0, 0, 0, 1], ip: Ipv4Addr::new(10, 255, 255, 252) };
+
+    /// Returns the addresses that a board of this id has.
+    pub(crate) fn of(id: u32) -> Self {
+        let [first, host @ ..] = id.to_be_bytes();
+        let mac = [0x02, 0, first, host[0], host[1], host[2]];
+        let host = match host {
+            [0, 0, 0] => [255, 255, 254],
+            [255, 255, 255] => [255, 255, 253],
+            host => host,
+        };
+        Self { mac, ip: Ipv4Addr::new(10, host[0], host[1], host[2]) }
+    }
+}
 
 /// Returns a frame as a board's Ethernet controller receives it: a broadcast.
 ///
@@ -32,9 +53,17 @@ const SOURCE_IP: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 252);
 /// If the frame is longer than a UDP datagram.
 #[must_use]
 pub fn encapsulate(frame: &[u8]) -> Vec<u8> {
+    encapsulate_from(Source::HUB, frame)
+}
+
+/// Returns a broadcast of a frame by this sender.
+///
+/// # Panics
+/// If the frame is longer than a UDP datagram.
+pub(crate) fn encapsulate_from(source: Source, frame: &[u8]) -> Vec<u8> {
     let udp_len = u16::try_from(UDP_BYTES + frame.len()).expect("a frame fits a datagram").to_be_bytes();
     let ip_len = u16::try_from(IP_BYTES + UDP_BYTES + frame.len()).expect("a frame fits a datagram").to_be_bytes();
-    let (from, to) = (SOURCE_IP.octets(), Ipv4Addr::BROADCAST.octets());
+    let (from, to) = (source.ip.octets(), Ipv4Addr::BROADCAST.octets());
     let port = PORT.to_be_bytes();
 
     let mut ip = [0; IP_BYTES];
@@ -53,13 +82,14 @@ pub fn encapsulate(frame: &[u8]) -> Vec<u8> {
         0 => [0xff, 0xff],
         sum => sum.to_be_bytes(),
     };
-    let mut bytes = [&BROADCAST[..], &SOURCE, &TYPE_IPV4, &ip, &port, &port, &udp_len, &sum, frame].concat();
+    let mut bytes = [&BROADCAST[..], &source.mac, &TYPE_IPV4, &ip, &port, &port, &udp_len, &sum, frame].concat();
     bytes.resize(bytes.len().max(ETHERNET_BYTES_MIN), 0);
     bytes
 }
 
 /// Returns the frame in a board's broadcast, if the bytes are one.
-pub(super) fn decapsulate(bytes: &[u8]) -> Option<&[u8]> {
+#[cfg(any(unix, test))]
+pub(crate) fn decapsulate(bytes: &[u8]) -> Option<&[u8]> {
     let (ethernet, rest) = bytes.split_at_checked(ETHERNET_BYTES)?;
     let (ip, rest) = rest.split_at_checked(IP_BYTES)?;
     let (udp, rest) = rest.split_at_checked(UDP_BYTES)?;
@@ -95,6 +125,13 @@ mod tests {
             assert!(packet.len() >= ETHERNET_BYTES_MIN);
             assert_eq!(decapsulate(&packet), Some(&frame[..]), "{len}");
         }
+    }
+
+    #[test]
+    fn a_node_has_the_addresses_of_a_board_with_its_id() {
+        let of = |id: u32| (Source::of(id).mac, Source::of(id).ip.octets());
+        assert_eq!(of(0x0a01_0203), ([2, 0, 10, 1, 2, 3], [10, 1, 2, 3]));
+        assert_eq!(of(0).1, [10, 255, 255, 254], "all zeros is the network");
     }
 
     #[test]
