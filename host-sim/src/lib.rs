@@ -13,7 +13,8 @@
 //! - [`nodes`]: the nodes that are simulated;
 //! - [`check`], [`metrics`]: properties and measures of runs;
 //! - [`own`]: an application and a checker of one's own, for programs that use the simulator as a library;
-//! - `compare`, `draw`, [`boards`], [`swarm`], [`pcap`], and the command line, [`cli`], all of them with the feature `cli`.
+//! - [`play`]: a run to watch and to break, for the page;
+//! - `compare`, `draw`, [`boards`], [`swarm`], [`pcap`], `serve`, and the command line, [`cli`], all of them with the feature `cli`.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -51,7 +52,10 @@ pub mod nodes;
 pub mod own;
 #[cfg(feature = "cli")]
 pub mod pcap;
+pub mod play;
 pub mod scenario;
+#[cfg(all(unix, feature = "cli"))]
+mod serve;
 pub mod sim;
 #[cfg(all(unix, feature = "cli"))]
 pub mod swarm;

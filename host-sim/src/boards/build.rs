@@ -50,7 +50,7 @@ const CHECKOUT: &str = "CONCLAVE_CHECKOUT";
 
 /// Returns the checkout with the sources of the firmware: the one that [`CHECKOUT`] names, or the one around the current
 /// folder, or around this program.
-pub(super) fn workspace() -> Result<PathBuf, String> {
+pub(crate) fn workspace() -> Result<PathBuf, String> {
     let around = [env::current_dir(), env::current_exe()].into_iter().flatten();
     find_checkout(env::var_os(CHECKOUT).map(PathBuf::from), around)
 }
@@ -70,7 +70,7 @@ fn is_checkout(folder: &Path) -> bool {
     folder.join("firmware/qemu/Cargo.toml").is_file()
 }
 
-fn target_folder(workspace: &Path) -> PathBuf {
+pub(crate) fn target_folder(workspace: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), |folder| workspace.join(folder))
 }
 

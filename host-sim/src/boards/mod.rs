@@ -14,7 +14,7 @@ pub mod toolchain;
 pub(crate) mod tools;
 pub(crate) mod uf2;
 
-pub(crate) use build::build;
+pub(crate) use build::{build, target_folder, workspace};
 pub(crate) use check::{Inspection, inspect};
 pub(crate) use layout::{Layout, Region};
 pub(crate) use panics::{LineTable, PanicPath, line_table, panic_paths};

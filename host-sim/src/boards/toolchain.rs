@@ -149,6 +149,17 @@ pub fn prepare_emulator() -> Result<(), String> {
     prepare_for(|failed| Facts { core: true, ..observe(EMULATED.target, failed) }).map(drop)
 }
 
+/// Finds or installs the standard library of a target that has one, for the compiler in use.
+pub(crate) fn prepare_library(target: &str) -> Result<(), String> {
+    let command = Step::AddTarget.command(target);
+    if !has_core(target) && on_path("rustup").is_some() {
+        eprintln!("setting up: {command}");
+        let _ = run(&command);
+    }
+    let missing = || format!("the standard library of {target} is missing; run this and try again: {command}");
+    if has_core(target) { Ok(()) } else { Err(missing()) }
+}
+
 fn prepare_for(observe: impl Fn(&[Step]) -> Facts) -> Result<Toolchain, String> {
     let mut failed = Vec::new();
     loop {

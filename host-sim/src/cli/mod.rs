@@ -8,6 +8,8 @@ mod picture;
 mod results;
 mod run;
 mod scenarios;
+#[cfg(unix)]
+mod serve;
 mod snapshot;
 mod terminate;
 
@@ -45,6 +47,13 @@ enum Command {
     Scenarios(scenarios::ScenariosArgs),
     /// Compares algorithms with each other and with the textbooks' formulas.
     Compare(compare::CompareArgs),
+    /// Opens the simulator in a page, to watch and to break.
+    ///
+    /// The page is served to this machine alone, and needs nothing but its files: the simulator itself runs in it.
+    /// `--export` leaves the same files in a folder, for any web server.
+    #[cfg(unix)]
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
     /// Takes a snapshot of a running bank, and draws it.
     ///
     /// The real nodes run in the simulator and pass tokens to each other; a message takes 1 to 10 ms.
@@ -100,6 +109,8 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Scenarios(args) => scenarios::run(&args),
         Command::Compare(args) => compare::run(&args),
+        #[cfg(unix)]
+        Command::Serve(args) => serve::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Terminate(args) => terminate::run(&args),
         Command::Results(args) => results::run(&args),

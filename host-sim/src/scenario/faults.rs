@@ -15,7 +15,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// The values of `do`, and the keys that each takes besides `at`, `do`, `every` and `times`.
-const ACTIONS: [(&str, &[&str]); 21] = [
+const ACTIONS: [(&str, &[&str]); 22] = [
     ("crash", &["node", "records", "for"]),
     ("restart", &["node"]),
     ("restart-blank", &["node"]),
@@ -31,6 +31,7 @@ const ACTIONS: [(&str, &[&str]); 21] = [
     ("corrupt", &["probability", "for"]),
     ("one-way", &["from", "to", "for"]),
     ("both-ways", &[]),
+    ("move", &["node", "position"]),
     ("capacity", &["node", "capacity"]),
     ("yield", &["node"]),
     ("call", &["node"]),
@@ -93,8 +94,7 @@ pub(super) fn steps(
 /// Refuses a key that the fault does not take.
 fn check_keys(reader: &Reader<'_>, fault: &RawFault) -> Result<(), ScenarioError> {
     let (name, keys) = ACTIONS[choose(reader, "fault", &fault.action, ACTIONS.iter().map(|(name, _)| *name))?];
-    let given =
-        spans!(fault; node, records, clock, sets, cut, probability, delay, good, bad, from, to, capacity, units);
+    let given = spans!(fault; node, records, clock, sets, cut, probability, delay, good, bad, from, to, position, capacity, units);
     let given = [("for", span_of(fault.duration.as_ref()))].into_iter().chain(given);
     for (key, span) in given {
         if let Some(span) = span.filter(|_| !keys.contains(&key)) {
@@ -140,6 +140,13 @@ impl Fault<'_> {
                 FaultAction::Link(LinkFault::OneWay { from, to })
             }
             "both-ways" => FaultAction::Link(LinkFault::BothWays),
+            "move" => {
+                let position = self.required("position", raw.position.as_ref())?;
+                FaultAction::Move {
+                    target: self.target()?,
+                    to: self.reader.point(position.span(), *position.get_ref())?,
+                }
+            }
             "capacity" => {
                 let capacity = self.required("capacity", raw.capacity.as_ref())?.get_ref().0;
                 FaultAction::Capacity { target: self.target()?, capacity }

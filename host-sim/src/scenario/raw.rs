@@ -126,6 +126,7 @@ pub(super) struct RawFault {
     pub(super) bad: Option<Spanned<Time>>,
     pub(super) from: Option<Spanned<Nodes>>,
     pub(super) to: Option<Spanned<Nodes>>,
+    pub(super) position: Option<Spanned<[f64; 2]>>,
     pub(super) capacity: Option<Spanned<CapacityValue>>,
     pub(super) units: Option<Spanned<Whole<1, 1_000_000>>>,
 }

@@ -44,6 +44,14 @@ impl Reader<'_> {
         Ok((low, high))
     }
 
+    pub(super) fn point(&self, span: Range<usize>, [x, y]: [f64; 2]) -> Result<Point, ScenarioError> {
+        let in_range = |metres: f64| metres.abs() <= 1e7; // which NaN is not
+        if in_range(x) && in_range(y) {
+            return Ok(Point { x, y });
+        }
+        Err(self.error(span, "a position is out of range: it must be from -10000000 to 10000000"))
+    }
+
     /// Returns the ids of nodes given by number.
     pub(super) fn ids(&self, span: Range<usize>, set: &Nodes, nodes: u32) -> Result<Vec<u32>, ScenarioError> {
         let ids = match set {
@@ -290,11 +298,8 @@ fn positions(
     if given != nodes as usize {
         return Err(reader.error(positions.span(), format!("there are {given} positions for {nodes} nodes")));
     }
-    if positions.get_ref().iter().flatten().any(|metres| metres.is_nan() || metres.abs() > 1e7) {
-        let text = "a position is out of range: it must be from -10000000 to 10000000";
-        return Err(reader.error(positions.span(), text));
-    }
-    Ok(Shape::Positions(positions.into_inner().into_iter().map(|[x, y]| Point { x, y }).collect()))
+    let points = positions.get_ref().iter().map(|&position| reader.point(positions.span(), position));
+    Ok(Shape::Positions(points.collect::<Result<_, _>>()?))
 }
 
 fn mobility(reader: &Reader<'_>, raw: Spanned<RawMobility>, medium: MediumPlan) -> Result<MobilityPlan, ScenarioError> {

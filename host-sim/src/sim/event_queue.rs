@@ -85,6 +85,12 @@ impl EventQueue {
         let kind = KINDS[(order & ((1 << KIND_BITS) - 1)) as usize];
         Some(Event { at, kind, target, detail })
     }
+
+    /// Returns whether there is an event at a moment. It looks at all events.
+    pub(crate) fn is_due(&self, at: Micros) -> bool {
+        self.heap.iter().any(|Reverse(entry)| entry.at == at)
+    }
+
     pub(crate) fn next_at(&self) -> Option<Micros> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }

@@ -2,6 +2,7 @@
 
 use crate::base::Micros;
 use crate::sim::link_fault::LinkFault;
+use crate::sim::topology::Point;
 use crate::trace::AppRequest;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub(crate) enum FaultAction {
     Heal,
     /// A link fault begins, or ends.
     Link(LinkFault),
+    /// Nodes are carried to a position.
+    Move { target: FaultTarget, to: Point },
     /// Nodes measure another capacity; `None` makes them unfit to lead.
     Capacity { target: FaultTarget, capacity: Option<u16> },
     /// The application asks a leader to hand over.

@@ -140,6 +140,7 @@ fn cannot_do(action: &FaultAction) -> Option<&'static str> {
         | FaultAction::Resume(_)
         | FaultAction::Partition(_)
         | FaultAction::Heal
+        | FaultAction::Move { .. }
         | FaultAction::Link(_) => None,
     }
 }

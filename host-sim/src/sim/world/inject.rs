@@ -2,8 +2,9 @@
 
 use super::World;
 use super::node_state::PowerState;
+use crate::base::Micros;
 use crate::sim::event_queue::Kind;
-use crate::sim::fault_plan::{FaultAction, FaultTarget, PartitionCut, PauseClock};
+use crate::sim::fault_plan::{FaultAction, FaultStep, FaultTarget, PartitionCut, PauseClock};
 use crate::sim::medium::MediumPlan;
 use crate::sim::node::SimNode;
 use crate::sim::topology::Shape;
@@ -14,6 +15,19 @@ impl<M: SimNode> World<M> {
     /// Injects a fault that is not in the plan.
     pub(crate) fn inject(&mut self, action: FaultAction, observer: &mut impl Observer) {
         self.run_action(action, u32::MAX, observer);
+    }
+
+    /// Adds a step to the plan of this run. A run whose plan had it from the beginning has the same events, if the step
+    /// is at a moment that [`World::free_moment`] returned: there it comes before all that happens by then.
+    pub(crate) fn add_fault(&mut self, step: FaultStep) {
+        self.medium.queue.push(step.at, Kind::Fault, self.plan.faults.len() as u32, 0);
+        self.plan.faults.push(step);
+    }
+
+    /// Returns the next moment at which nothing is due yet; `None` at the end of the run.
+    pub(crate) fn free_moment(&self) -> Option<Micros> {
+        let mut moments = self.medium.now + 1..self.plan.duration;
+        moments.find(|&at| !self.medium.queue.is_due(at))
     }
 
     pub(super) fn run_action(&mut self, action: FaultAction, number: u32, observer: &mut impl Observer) {
@@ -49,6 +63,10 @@ impl<M: SimNode> World<M> {
                 self.medium.faults.apply(&fault, self.medium.now, |id| slots[id as usize]);
                 self.disturb();
                 self.emit_event(None, EventKind::LinkFault { fault: fault.name() }, observer);
+            }
+            FaultAction::Move { target, to } => {
+                self.each(&target, number, |_| true, |world, slot| world.points[slot as usize] = to);
+                self.moved(observer);
             }
             FaultAction::Capacity { target, capacity } => {
                 self.disturb();

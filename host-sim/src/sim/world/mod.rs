@@ -206,6 +206,12 @@ impl<M: SimNode> World<M> {
         }
     }
 
+    /// Returns whether node `id` may act as leader now.
+    pub(crate) fn is_acting(&self, id: u32) -> bool {
+        let slot = self.slot(id);
+        self.nodes[slot as usize].as_ref().is_some_and(|node| node.is_acting(self.local_time(slot)))
+    }
+
     /// Returns node `id`, unless it is down.
     #[must_use]
     pub fn node(&self, id: u32) -> Option<&M> {

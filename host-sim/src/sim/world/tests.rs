@@ -230,6 +230,40 @@ fn nodes_that_move_meet() {
 }
 
 #[test]
+fn a_node_that_is_carried_away_loses_its_links_and_finds_others() {
+    let fault = "[[faults]]\nat = \"1s\"\ndo = \"move\"\nnode = 0\nposition = [90.0, 10.0]\n";
+    let mut world = world_of(10, 1, &format!("{LINE}{fault}"));
+    assert_eq!(world.receivers(0).collect::<Vec<_>>(), [(1, 255)]);
+    let moves = picked(&mut world, 2_000_000, |event| (event.kind == EventKind::Moved).then_some(event.at));
+    assert_eq!(moves, [1_000_000]);
+    let mut near: Vec<_> = world.receivers(0).map(|(id, _)| id).collect();
+    near.sort_unstable();
+    assert_eq!(near, [8, 9]);
+}
+
+#[test]
+fn a_fault_that_is_added_to_a_run_has_the_effect_it_would_have_had_in_its_plan() {
+    let faults = ["do = \"crash\"\nnode = \"random\"", "do = \"restart\"\nnode = \"last\"", "do = \"heal\""];
+    for seed in 0..50 {
+        let planned = "drift_ppm = 100\n[topology]\nshape = \"line\"\n[[faults]]\nat = [\"1s\", \"9s\"]\ndo = \"crash\"\nnode = \"random\"\n";
+        let mut text = planned.to_owned();
+        let mut played = world_of(10, seed, &text);
+        for (turn, fault) in (1..).zip(faults) {
+            played.run_until(turn * 1_700_000 + seed * 10_007, &mut ());
+            let at = played.free_moment().unwrap();
+            text = format!("{text}[[faults]]\nat = \"{at}us\"\n{fault}\n");
+            let number = turn as u32;
+            let steps = world_of(10, seed, &text).plan().faults.clone();
+            played.add_fault(steps.into_iter().find(|step| step.number == number).unwrap());
+        }
+        let mut replayed = world_of(10, seed, &text);
+        run(&mut played);
+        run(&mut replayed);
+        assert_eq!(played.trace_hash(), replayed.trace_hash(), "seed {seed}");
+    }
+}
+
+#[test]
 fn commands_and_changed_capacities_reach_their_targets() {
     let faults = "[[faults]]\nat = \"1s\"\ndo = \"call\"\nnode = 1\n\
                   [[faults]]\nat = \"1s\"\ndo = \"yield\"\nnode = [1, 2]\n\

@@ -1,0 +1,197 @@
+//! What a page asks, and the answers: both JSON.
+
+use super::{Play, set_key, with_positions, without_table};
+use crate::base::Micros;
+use crate::check;
+use crate::scenario::shipped::SHIPPED;
+use crate::scenario::{DETECTIONS, Scenario};
+use crate::sim::topology::Point;
+use crate::sim::world::PowerState;
+use protocol::registry::{AnyElection, AnyMutex};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A question of the page.
+#[derive(Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
+enum Request {
+    /// Which scenarios and algorithms there are.
+    Catalogue,
+    /// Open a scenario.
+    Open {
+        text: String,
+        seed: u64,
+    },
+    /// The text of a scenario with a key set, or a table left out.
+    Set {
+        text: String,
+        table: String,
+        key: String,
+        value: String,
+    },
+    Without {
+        text: String,
+        table: String,
+    },
+    /// The text with one more node, at this position.
+    AddNode {
+        x: f64,
+        y: f64,
+    },
+    /// Run to a moment, with at most so many events.
+    Run {
+        until: Micros,
+        budget: u32,
+    },
+    /// Run to the next event that can be seen.
+    Step,
+    /// The present, what happened since the last look, and the charts from this sample on.
+    Look {
+        samples: usize,
+    },
+    /// Inject a fault.
+    Act {
+        fault: String,
+    },
+    /// The run as a scenario file.
+    Save,
+}
+
+/// Answers a question about the run that is open; the answer to one that is refused is `{"error": SENTENCE}`.
+#[must_use]
+pub fn answer(play: &mut Option<Play>, question: &str) -> String {
+    let parsed = serde_json::from_str(question).map_err(|error| format!("this is no question: {error}"));
+    let answer = parsed.and_then(|request| reply(play, request));
+    answer.unwrap_or_else(|sentence| json!({ "error": sentence })).to_string()
+}
+
+fn reply(play: &mut Option<Play>, request: Request) -> Result<Value, String> {
+    match request {
+        Request::Catalogue => return Ok(catalogue()),
+        Request::Open { text, seed } => {
+            let opened = Play::open(&text, seed)?;
+            let described = opened.description();
+            *play = Some(opened);
+            return Ok(described);
+        }
+        Request::Set { text, table, key, value } => {
+            return Ok(json!({ "text": set_key(&text, &table, &key, &value) }));
+        }
+        Request::Without { text, table } => return Ok(json!({ "text": without_table(&text, &table) })),
+        _ => {} // of the run that is open
+    }
+    let play = play.as_mut().ok_or("no scenario is open")?;
+    match request {
+        Request::Run { until, budget } => {
+            let reached = play.run(until, budget);
+            Ok(json!({ "reached": reached, "now": play.world.now() }))
+        }
+        Request::Step => {
+            play.step();
+            Ok(json!({ "now": play.world.now() }))
+        }
+        Request::Look { samples } => Ok(play.state(samples)),
+        Request::Act { fault } => {
+            let at = play.act(&fault)?;
+            Ok(json!({ "at": at, "text": play.text }))
+        }
+        Request::AddNode { x, y } => {
+            let mut points = play.places.clone();
+            points.push(Point { x, y });
+            Ok(json!({ "text": with_positions(&play.text, &points) }))
+        }
+        _ => Ok(json!({ "text": play.text, "seed": play.seed })),
+    }
+}
+
+fn catalogue() -> Value {
+    let entry = |&(name, text): &(&'static str, &'static str)| {
+        let scenario = Scenario::find(Path::new(name), check::OF_LOCKS).ok()?;
+        let (nodes, claims) = (scenario.world.nodes, scenario.expect.claims());
+        Some(json!({ "name": name, "about": scenario.about, "nodes": nodes, "claims": claims, "text": text }))
+    };
+    json!({
+        "scenarios": SHIPPED.iter().filter_map(entry).collect::<Vec<_>>(),
+        "elections": AnyElection::NAMES,
+        "mutexes": AnyMutex::NAMES,
+        "detections": DETECTIONS,
+    })
+}
+
+impl Play {
+    /// Describes what stays the same for the whole run.
+    fn description(&self) -> Value {
+        let world = &self.scenario.world;
+        let locks = world.locks.as_ref();
+        json!({
+            "name": self.scenario.name,
+            "about": self.scenario.about,
+            "claims": self.scenario.expect.claims(),
+            "nodes": world.nodes,
+            "duration": world.duration,
+            "election": self.scenario.election,
+            "quorum": world.mode == protocol::base::quorum::Mode::Quorum,
+            "group": self.scenario.is_group(),
+            "range": self.range().map(|(range, _)| range),
+            "range_max": self.range().map(|(_, range_max)| range_max),
+            "mutex": locks.map(|locks| &locks.mutex),
+            "locks": locks.map(|locks| &locks.names),
+            "app": world.app.is_some(),
+            "text": self.text,
+        })
+    }
+
+    /// Describes the present, what happened since this was last asked, and the charts from this sample on.
+    fn state(&mut self, samples: usize) -> Value {
+        let nodes = self.scenario.world.nodes;
+        let components = self.world.components();
+        let node = |id: u32| {
+            let view = self.world.view(id);
+            let power = match view.power {
+                PowerState::Down => 0,
+                PowerState::Up => 1,
+                PowerState::Paused => 2,
+            };
+            let (leader, term) = view.leader.map_or((-1, 0), |(leader, term)| (i64::from(leader), term.number));
+            json!([
+                view.position.x,
+                view.position.y,
+                power,
+                view.capacity.map_or(-1, i32::from),
+                leader,
+                term,
+                u8::from(self.world.is_acting(id)),
+                components[id as usize].map_or(-1, i64::from),
+            ])
+        };
+        let nodes: Vec<Value> = (0..nodes).map(node).collect();
+        let version = self.world.topology_version();
+        let links = (self.links_shown != Some(version)).then(|| self.world.links());
+        self.links_shown = Some(version);
+        let watch = &mut self.watch;
+        let frames = std::mem::take(&mut watch.frames);
+        let sentences = std::mem::take(&mut watch.sentences);
+        let locks =
+            watch.locks.iter().map(|(&(node, lock), state)| json!([node, lock, state.waits_since, state.holds]));
+        let app = watch.app.iter().map(|mark| json!([mark.at, mark.node, mark.word, mark.number, mark.amount]));
+        let sample = |sample: &super::watch::Sample| {
+            json!([sample.at, sample.frames, sample.agreement, sample.leader_changes, sample.lock_wait, sample.skew])
+        };
+        json!({
+            "now": self.world.now(),
+            "ended": self.world.next_at().is_none(),
+            "hash": format!("{:016x}", self.world.trace_hash()),
+            "nodes": nodes,
+            "links": links,
+            "kinds": watch.kinds,
+            "sent": watch.sent_by_kind(),
+            "frames": frames.iter().map(|frame| (frame.at, frame.kind, frame.from, frame.to, frame.end)).collect::<Vec<_>>(),
+            "sentences": sentences,
+            "locks": locks.collect::<Vec<_>>(),
+            "app": app.collect::<Vec<_>>(),
+            "tree": watch.tree().collect::<Vec<_>>(),
+            "samples": watch.samples.iter().skip(samples).map(sample).collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! What a page shows of a run, gathered event by event and bounded.
+
+use crate::base::Micros;
+use crate::scenario::Scenario;
+use crate::trace::narrator::{Narrator, election_reached, reported};
+use crate::trace::{AppEvent, EventKind, LockEvent, LossReason, Observer, TraceEvent};
+use std::collections::{BTreeMap, VecDeque};
+
+/// How many frames are kept between two looks; later ones are only counted.
+const FRAMES_MAX: usize = 3_000;
+/// How many sentences are kept between two looks: the first are dropped.
+const SENTENCES_MAX: usize = 500;
+/// How many events of the application are kept: the first are dropped.
+const APP_EVENTS_MAX: usize = 600;
+/// How many samples a chart has.
+const SAMPLES_MAX: u64 = 600;
+/// The shortest time between two samples.
+const SAMPLE_MIN: Micros = 250_000;
+
+/// A frame that was received or missed.
+pub(super) struct Frame {
+    pub(super) at: Micros,
+    pub(super) kind: usize,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// Whether it was received: 1; lost: 0; destroyed by a collision: -1.
+    pub(super) end: i8,
+}
+
+/// An event of the application, for the space-time diagram.
+pub(super) struct AppMark {
+    pub(super) at: Micros,
+    pub(super) node: u32,
+    pub(super) word: &'static str,
+    /// The number of a message or of a snapshot.
+    pub(super) number: u32,
+    pub(super) amount: u32,
+}
+
+/// One point of every chart.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Sample {
+    pub(super) at: Micros,
+    /// Frames sent since the sample before.
+    pub(super) frames: u32,
+    /// The share of nodes in agreement.
+    pub(super) agreement: f64,
+    /// Changes of leader since the sample before.
+    pub(super) leader_changes: u32,
+    /// The longest wait for a lock that ended since the sample before.
+    pub(super) lock_wait: Micros,
+    /// Between the first and the last of the shared clocks.
+    pub(super) skew: u64,
+}
+
+/// A node and a lock.
+#[derive(Clone, Default)]
+pub(super) struct LockState {
+    pub(super) waits_since: Option<Micros>,
+    /// The fence of its grant: the number of the term and the count.
+    pub(super) holds: Option<(u32, u64)>,
+}
+
+pub(super) struct Watch {
+    narrator: Narrator,
+    wireless: bool,
+    pub(super) kinds: Vec<&'static str>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) sentences: VecDeque<(Micros, Option<u32>, String)>,
+    pub(super) app: VecDeque<AppMark>,
+    pub(super) samples: Vec<Sample>,
+    sample: Sample,
+    period: Micros,
+    sent_by_kind: Vec<u64>,
+    /// The name of the last message each node sent: a frame that is missed has no other.
+    last_kind: Vec<usize>,
+    leaders: BTreeMap<u32, u32>,
+    pub(super) locks: BTreeMap<(u32, u8), LockState>,
+    tree: Tree,
+    seen: u64,
+}
+
+impl Watch {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let nodes = scenario.world.nodes;
+        Self {
+            narrator: Narrator::new(nodes),
+            wireless: scenario.election.starts_with("wireless"),
+            kinds: Vec::new(),
+            frames: Vec::new(),
+            sentences: VecDeque::new(),
+            app: VecDeque::new(),
+            samples: Vec::new(),
+            sample: Sample::default(),
+            period: scenario.world.duration.div_ceil(SAMPLES_MAX).max(SAMPLE_MIN),
+            sent_by_kind: Vec::new(),
+            last_kind: vec![0; nodes as usize],
+            leaders: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            tree: Tree::default(),
+            seen: 0,
+        }
+    }
+
+    /// Returns a number that grows with every event that can be seen.
+    pub(super) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Returns when the next sample is due, if that is before a moment.
+    pub(super) fn sample_at(&self, moment: Micros) -> Option<Micros> {
+        let next = (self.samples.len() as u64 + 1) * self.period;
+        Some(next).filter(|&next| next < moment)
+    }
+
+    pub(super) fn sample(&mut self, agreement: f64) {
+        let at = (self.samples.len() as u64 + 1) * self.period;
+        self.samples.push(Sample { at, agreement, ..self.sample });
+        self.sample = Sample { skew: self.sample.skew, ..Sample::default() };
+    }
+
+    /// Returns the tree of the last election, from parents to children.
+    pub(super) fn tree(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.tree.parents.iter().filter_map(|(&node, &parent)| Some((parent?, node)))
+    }
+
+    /// Returns how many frames of each kind were sent.
+    pub(super) fn sent_by_kind(&self) -> &[u64] {
+        &self.sent_by_kind
+    }
+
+    fn kind(&mut self, name: &'static str) -> usize {
+        self.kinds.iter().position(|known| *known == name).unwrap_or_else(|| {
+            self.kinds.push(name);
+            self.sent_by_kind.push(0);
+            self.kinds.len() - 1
+        })
+    }
+
+    fn say(&mut self, at: Micros, node: Option<u32>, text: String) {
+        self.seen += 1;
+        self.sentences.push_back((at, node, text));
+        if self.sentences.len() > SENTENCES_MAX {
+            self.sentences.pop_front();
+        }
+    }
+
+    fn frame(&mut self, frame: Frame) {
+        self.seen += 1;
+        if self.frames.len() < FRAMES_MAX {
+            self.frames.push(frame);
+        }
+    }
+
+    fn on_lock(&mut self, at: Micros, node: u32, lock: u8, event: LockEvent) {
+        let state = self.locks.entry((node, lock)).or_default();
+        match event {
+            LockEvent::Requests { .. } => state.waits_since = Some(at),
+            LockEvent::Acquired { fence } => {
+                let waited = state.waits_since.take().map_or(0, |since| at - since);
+                state.holds = Some((fence.term.number, fence.count.0));
+                self.sample.lock_wait = self.sample.lock_wait.max(waited);
+            }
+            LockEvent::Released | LockEvent::Lost => state.holds = None,
+            LockEvent::Refused { .. } | LockEvent::Cancels => state.waits_since = None,
+            _ => {} // who holds and who waits stays the same
+        }
+    }
+
+    fn on_app(&mut self, at: Micros, node: u32, event: AppEvent) {
+        let (word, number, amount) = match event {
+            AppEvent::Sends { message, amount, .. } => ("sends", message, amount),
+            AppEvent::Receives { message: Some(message), amount, .. } => ("receives", message, amount),
+            AppEvent::Recorded { snapshot, amount } => ("recorded", snapshot.number, amount),
+            AppEvent::Completed { snapshot, nodes } => ("completed", snapshot.number, nodes),
+            AppEvent::Busy => ("busy", 0, 0),
+            AppEvent::Idle => ("idle", 0, 0),
+            AppEvent::Terminated { job, .. } => ("terminated", job, 0),
+            _ => return, // not drawn
+        };
+        self.app.push_back(AppMark { at, node, word, number, amount });
+        if self.app.len() > APP_EVENTS_MAX {
+            self.app.pop_front();
+        }
+    }
+
+    fn on_stop(&mut self, node: u32) {
+        self.locks.retain(|(holder, _), _| *holder != node);
+        self.leaders.remove(&node);
+    }
+}
+
+impl Observer for Watch {
+    fn observe(&mut self, event: &TraceEvent) {
+        let TraceEvent { at, node, kind } = *event;
+        if self.wireless
+            && let Some(sentence) = self.tree.observe(event)
+        {
+            self.say(at, node, sentence);
+        }
+        if let Some(sentence) = self.narrator.sentence(event) {
+            self.say(at, node, sentence);
+        }
+        let Some(node) = node else {
+            if let EventKind::Clocks { skew, .. } = kind {
+                self.sample.skew = skew;
+            }
+            return;
+        };
+        match kind {
+            EventKind::Sent { kind, .. } => {
+                let kind = self.kind(kind);
+                self.seen += 1;
+                self.sent_by_kind[kind] += 1;
+                self.last_kind[node as usize] = kind;
+                self.sample.frames += 1;
+            }
+            EventKind::Received { from, kind, .. } => {
+                let kind = self.kind(kind);
+                self.frame(Frame { at, kind, from, to: node, end: 1 });
+            }
+            EventKind::Missed { from, reason } => {
+                let end = if reason == LossReason::Collision { -1 } else { 0 };
+                self.frame(Frame { at, kind: self.last_kind[from as usize], from, to: node, end });
+            }
+            EventKind::Leads { .. } => {
+                let before = self.leaders.insert(node, node);
+                self.sample.leader_changes += u32::from(before != Some(node));
+            }
+            EventKind::Follows { leader, .. } => {
+                self.leaders.insert(node, leader);
+            }
+            EventKind::Crash | EventKind::Boot { .. } => self.on_stop(node),
+            EventKind::Lock { lock, event } => self.on_lock(at, node, lock, event),
+            EventKind::App { event } => self.on_app(at, node, event),
+            _ => {} // not drawn
+        }
+    }
+}
+
+/// The tree of a wireless election: a node's parent is the first that called it.
+#[derive(Default)]
+struct Tree {
+    /// The nodes that take part; the initiator has no parent.
+    parents: BTreeMap<u32, Option<u32>>,
+    hops: BTreeMap<u32, u32>,
+    callers: BTreeMap<u32, u32>,
+    done: BTreeMap<u32, bool>,
+}
+
+impl Tree {
+    fn observe(&mut self, event: &TraceEvent) -> Option<String> {
+        let node = event.node?;
+        match event.kind {
+            EventKind::Received { from, kind: "election", .. } if !self.takes_part(node) => {
+                self.callers.entry(node).or_insert(from);
+                None
+            }
+            EventKind::Sent { kind: "election", .. } if !self.takes_part(node) => {
+                let parent = self.callers.get(&node).copied().filter(|&parent| self.takes_part(parent));
+                let hop = parent.and_then(|parent| self.hops.get(&parent)).map_or(0, |hop| hop + 1);
+                self.parents.insert(node, parent);
+                self.hops.insert(node, hop);
+                self.done.insert(node, false);
+                Some(election_reached(node, hop))
+            }
+            EventKind::Sent { kind: "report", .. } if self.done.get(&node) == Some(&false) && self.takes_part(node) => {
+                self.done.insert(node, true);
+                Some(reported(node))
+            }
+            EventKind::Leads { .. } | EventKind::Follows { .. } | EventKind::Crash | EventKind::Boot { .. } => {
+                // The branch stays in the picture until the node is called again.
+                self.hops.remove(&node);
+                self.callers.remove(&node);
+                if matches!(event.kind, EventKind::Crash | EventKind::Boot { .. }) {
+                    self.parents.remove(&node);
+                }
+                None
+            }
+            _ => None, // no part of an election
+        }
+    }
+
+    fn takes_part(&self, node: u32) -> bool {
+        self.hops.contains_key(&node)
+    }
+}

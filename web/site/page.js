@@ -1,0 +1,1166 @@
+// The page: it asks the simulator (conclave.wasm) to run, and draws what it answers. It keeps no state of the network.
+
+import { LESSONS } from "./lessons.js";
+
+const $ = (id) => document.getElementById(id);
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+const SECOND = 1e6;
+
+// The simulator.
+
+const bytes = await (await fetch("conclave.wasm")).arrayBuffer();
+const { instance } = await WebAssembly.instantiate(bytes, {});
+const { memory, input, ask: askModule, output } = instance.exports;
+const encoder = new TextEncoder(), decoder = new TextDecoder();
+let stopped = false;
+
+function ask(question) {
+  if (stopped) throw new Error("The simulator stopped. Reload the page.");
+  const text = encoder.encode(JSON.stringify(question));
+  let length;
+  try {
+    const at = input(text.length); // the memory may grow, and its buffer be another
+    new Uint8Array(memory.buffer, at, text.length).set(text);
+    length = askModule();
+  } catch (error) {
+    stopped = true;
+    throw new Error(`The simulator stopped (${error.message}). Reload the page.`);
+  }
+  const answer = JSON.parse(decoder.decode(new Uint8Array(memory.buffer, output(), length)));
+  if (answer.error !== undefined) throw new Error(answer.error);
+  return answer;
+}
+
+function say(problem) {
+  $("problem").hidden = !problem;
+  $("problem").textContent = problem ?? "";
+}
+
+/// Runs `change`; an error is a sentence in the page.
+function trying(change) {
+  try {
+    say(null);
+    return change();
+  } catch (error) {
+    say(error.message);
+    return null;
+  }
+}
+
+// The run.
+
+const catalogue = ask({ ask: "catalogue" });
+const run = {
+  name: null, base: "", seed: 0, acts: [], about: {},
+  state: null, links: [], samples: [], log: [], playing: false, speed: 1, target: 0, seeking: null,
+};
+
+/// The scenario with all acts: what `conclave run` replays.
+function textOfRun() {
+  if (run.acts.length === 0) return run.base;
+  const tables = run.acts.map(({ at, fault }) => `\n[[faults]]\nat = "${at}us"\n${fault}\n`);
+  return ask({ ask: "without", text: run.base, table: "expect" }).text.trimEnd() + "\n" + tables.join("");
+}
+
+/// Opens the run again from its seed, and goes to a moment.
+function reopen(moment = 0) {
+  run.about = ask({ ask: "open", text: textOfRun(), seed: run.seed });
+  Object.assign(run, { state: null, links: [], samples: [], log: [], target: moment });
+  flying.length = 0;
+  $("log").replaceChildren();
+  seek(moment);
+  describe();
+}
+
+function openText(text, { name = null, seed = run.seed, acts = [], moment = 0 } = {}) {
+  const before = { name: run.name, base: run.base, seed: run.seed, acts: run.acts };
+  Object.assign(run, { name, base: text, seed, acts });
+  try {
+    reopen(moment);
+  } catch (error) {
+    Object.assign(run, before);
+    throw error;
+  }
+  view.fit();
+  select(null);
+}
+
+function openShipped(name, options) {
+  const shipped = catalogue.scenarios.find((entry) => entry.name === name);
+  if (!shipped) throw new Error(`There is no scenario "${name}".`);
+  openText(shipped.text, { name, ...options });
+}
+
+/// Sets a key of the scenario; the run starts again and goes to where it was.
+function setKey(table, key, value) {
+  const before = run.base;
+  run.base = ask({ ask: "set", text: run.base, table, key, value }).text;
+  try {
+    reopen(run.state?.now ?? 0);
+  } catch (error) {
+    run.base = before;
+    describe();
+    throw error;
+  }
+}
+
+function act(fault) {
+  return trying(() => {
+    const { at } = ask({ ask: "act", fault });
+    run.acts.push({ at, fault });
+    // The act is due in the next free microsecond.
+    ask({ ask: "run", until: at, budget: 100000 });
+    run.target = Math.max(run.target, at);
+    look();
+    showActs();
+    return at;
+  });
+}
+
+function undo(index) {
+  run.acts.splice(index, 1);
+  trying(() => reopen(run.state?.now ?? 0));
+}
+
+// Time. A frame of the page runs the simulator for at most so long.
+
+const FRAME_BUDGET_MS = 14, SLICE = 1500;
+
+/// Runs towards a moment; returns whether it came there.
+function advance(moment, budget = FRAME_BUDGET_MS) {
+  const start = performance.now();
+  for (;;) {
+    const { reached } = ask({ ask: "run", until: Math.round(moment), budget: SLICE });
+    if (reached) return true;
+    if (performance.now() - start > budget) return false;
+  }
+}
+
+function seek(moment) {
+  moment = Math.max(0, Math.min(moment, run.about.duration));
+  if (run.state && moment < run.state.now) {
+    ask({ ask: "open", text: textOfRun(), seed: run.seed });
+    Object.assign(run, { state: null, samples: [], log: [] });
+    flying.length = 0;
+    $("log").replaceChildren();
+  }
+  run.seeking = moment;
+  run.target = moment;
+  if (advance(moment, 60)) run.seeking = null;
+  look();
+}
+
+let lastFrame = performance.now();
+
+function tick(now) {
+  const passed = Math.min(100, now - lastFrame);
+  lastFrame = now;
+  try {
+    if (run.seeking !== null) {
+      if (advance(run.seeking, 40)) run.seeking = null;
+      look();
+    } else if (run.playing && !run.state?.ended) {
+      run.target = Math.min(run.target + passed * 1000 * run.speed, run.about.duration);
+      // A machine that cannot keep up runs slower than asked, and stays responsive.
+      if (!advance(run.target)) run.target = look().now;
+      else look();
+      if (run.state.ended && run.state.now >= run.about.duration) play(false);
+      lesson?.watch();
+    }
+  } catch (error) {
+    say(error.message);
+    play(false);
+  }
+  draw(now);
+  requestAnimationFrame(tick);
+}
+
+function play(playing) {
+  run.playing = playing;
+  $("play").textContent = playing ? "Pause" : "Play";
+  $("play").setAttribute("aria-pressed", playing);
+}
+
+// What the simulator shows.
+
+const NODE = { x: 0, y: 1, power: 2, capacity: 3, leader: 4, term: 5, acts: 6, component: 7 };
+const flying = [];
+const FLYING_MAX = 700;
+
+function look() {
+  const state = ask({ ask: "look", samples: run.samples.length });
+  if (state.links) run.links = state.links;
+  run.samples.push(...state.samples);
+  run.state = state;
+  summarize(state);
+  launch(state);
+  write(state.sentences);
+  show();
+  return state;
+}
+
+/// Finds leaders, and which nodes disagree with most of their component.
+function summarize(state) {
+  const votes = new Map();
+  for (const node of state.nodes) {
+    if (node[NODE.power] !== 1) continue;
+    const key = node[NODE.component];
+    if (!votes.has(key)) votes.set(key, new Map());
+    const count = votes.get(key);
+    count.set(node[NODE.leader], (count.get(node[NODE.leader]) ?? 0) + 1);
+  }
+  const most = new Map();
+  for (const [component, count] of votes) most.set(component, [...count].sort((a, b) => b[1] - a[1])[0][0]);
+  state.disagrees = state.nodes.map((node) => node[NODE.power] === 1 && node[NODE.leader] !== most.get(node[NODE.component]));
+  state.leaders = state.nodes.flatMap((node, id) => (node[NODE.power] === 1 && node[NODE.leader] === id ? [id] : []));
+  const up = state.nodes.filter((node) => node[NODE.power] === 1);
+  const led = up.filter((node, at) => node[NODE.leader] >= 0 && state.leaders.includes(node[NODE.leader]));
+  state.agrees = up.length > 0 && led.length === up.length && !state.disagrees.includes(true)
+    && [...most].every(([component, leader]) => state.nodes[leader]?.[NODE.component] === component);
+}
+
+/// Lets frames fly: longer than they do, or nobody would see them.
+function launch(state) {
+  const now = performance.now();
+  const room = FLYING_MAX - flying.length;
+  const every = Math.max(1, Math.ceil(state.frames.length / Math.max(1, Math.min(room, 260))));
+  state.frames.forEach(([at, kind, from, to, end], index) => {
+    if (index % every === 0 && flying.length < FLYING_MAX) {
+      flying.push({ from, to, end, style: styleOf(state.kinds[kind]), start: now, length: reducedMotion.matches ? 250 : 420 });
+    }
+  });
+}
+
+const LOG_MAX = 400;
+
+function write(sentences) {
+  if (sentences.length === 0) return;
+  const list = $("log");
+  const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
+  for (const [at, node, text] of sentences) {
+    run.log.push({ at, node, text });
+    const item = document.createElement("li");
+    const time = document.createElement("time");
+    time.textContent = seconds(at);
+    item.append(time, text);
+    if (/LEADS|fails|PARTITION|HOLDS|TERMINATED|complete/.test(text)) {
+      item.className = "loud";
+      $("news").textContent = text;
+    }
+    list.append(item);
+  }
+  while (list.children.length > LOG_MAX) list.firstChild.remove();
+  if (run.log.length > LOG_MAX) run.log.splice(0, run.log.length - LOG_MAX);
+  if (atEnd) list.scrollTop = list.scrollHeight;
+}
+
+const seconds = (micros, digits = 3) => `${(micros / SECOND).toFixed(digits)} s`;
+
+// Kinds of frames: a colour that the colour-blind tell apart (after Okabe and Ito), and a shape of its own.
+
+const STYLES = [
+  { name: "hello, heartbeat", colour: "#8a8a8a", shape: "dot", kinds: ["hello", "heartbeat"] },
+  { name: "acknowledgement", colour: "#999999", shape: "dash", kinds: ["ack"] },
+  { name: "election", colour: "#d55e00", shape: "triangle", kinds: ["election", "probe", "broadcast", "number", "seek", "alert", "ask"] },
+  { name: "report, answer", colour: "#cc79a7", shape: "flipped", kinds: ["report", "answer", "ok", "here", "raise-term"] },
+  { name: "leader", colour: "#0072b2", shape: "diamond", kinds: ["leader", "elected", "coordinator", "leader-heartbeat", "lease", "grant-lease"] },
+  { name: "token", colour: "#e69f00", shape: "ring", kinds: ["token", "privilege", "token-lease"] },
+  { name: "lock", colour: "#009e73", shape: "square", kinds: [] },
+];
+const LOST = { name: "lost", colour: "#b00000", shape: "cross" };
+const OTHER = STYLES[STYLES.length - 1];
+const APP = { name: "application", colour: "#56b4e9", shape: "plus" };
+const APP_KINDS = ["give", "tokens", "work", "marker", "fragment", "done", "abort", "query", "continue", "terminate", "resync", "signal", "announce",
+  "broken", "poll", "adjust", "add", "sum", "outdated", "state"];
+
+function styleOf(kind) {
+  const found = STYLES.find((style) => style.kinds.includes(kind));
+  return found ?? (APP_KINDS.includes(kind) && run.about.app ? APP : OTHER);
+}
+
+function shape(pen, kind, x, y, size) {
+  pen.beginPath();
+  if (kind === "dot") pen.arc(x, y, size * 0.6, 0, 7);
+  else if (kind === "ring") pen.arc(x, y, size * 1.2, 0, 7);
+  else if (kind === "triangle") { pen.moveTo(x, y - size * 1.2); pen.lineTo(x + size, y + size * 0.8); pen.lineTo(x - size, y + size * 0.8); pen.closePath(); }
+  else if (kind === "flipped") { pen.moveTo(x, y + size * 1.2); pen.lineTo(x + size, y - size * 0.8); pen.lineTo(x - size, y - size * 0.8); pen.closePath(); }
+  else if (kind === "diamond") { pen.moveTo(x, y - size * 1.2); pen.lineTo(x + size, y); pen.lineTo(x, y + size * 1.2); pen.lineTo(x - size, y); pen.closePath(); }
+  else if (kind === "square") pen.rect(x - size * 0.85, y - size * 0.85, size * 1.7, size * 1.7);
+  else if (kind === "plus") { pen.rect(x - size, y - size * 0.35, size * 2, size * 0.7); pen.rect(x - size * 0.35, y - size, size * 0.7, size * 2); }
+  else if (kind === "dash") pen.rect(x - size, y - size * 0.3, size * 2, size * 0.6);
+  else { pen.moveTo(x - size, y - size); pen.lineTo(x + size, y + size); pen.moveTo(x + size, y - size); pen.lineTo(x - size, y + size); }
+  if (kind === "cross" || kind === "ring") { pen.lineWidth = 2; pen.stroke(); } else pen.fill();
+}
+
+function legend() {
+  for (const style of [...STYLES, APP, LOST]) {
+    const item = document.createElement("li"), swatch = document.createElement("canvas");
+    swatch.width = swatch.height = 18;
+    const pen = swatch.getContext("2d");
+    pen.fillStyle = pen.strokeStyle = style.colour;
+    shape(pen, style.shape, 9, 9, 5);
+    item.append(swatch, style.name);
+    $("legend").append(item);
+  }
+  const words = document.createElement("li");
+  words.textContent = "★ leads · ● follows · ? no leader · × down · ‖ paused · dashed ring: disagrees · thick line: tree of the election";
+  $("legend").append(words);
+}
+
+// The view: metres to pixels.
+
+const view = {
+  scale: 1, x: 0, y: 0, width: 1, height: 1, moved: true,
+  fit() {
+    const nodes = run.state?.nodes ?? [];
+    const xs = nodes.map((node) => node[NODE.x]), ys = nodes.map((node) => node[NODE.y]);
+    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const margin = 46;
+    const scale = Math.min((this.width - 2 * margin) / Math.max(1e-6, right - left), (this.height - 2 * margin) / Math.max(1e-6, bottom - top));
+    this.scale = Number.isFinite(scale) ? Math.min(scale, 40) : 10;
+    this.x = (left + right) / 2 || 0;
+    this.y = (top + bottom) / 2 || 0;
+    this.moved = true;
+  },
+  at(x, y) { return [(x - this.x) * this.scale + this.width / 2, (y - this.y) * this.scale + this.height / 2]; },
+  metres(px, py) { return [(px - this.width / 2) / this.scale + this.x, (py - this.height / 2) / this.scale + this.y]; },
+  zoom(factor, px = this.width / 2, py = this.height / 2) {
+    const [x, y] = this.metres(px, py);
+    this.scale = Math.max(0.001, Math.min(400, this.scale * factor));
+    const [nx, ny] = this.metres(px, py);
+    this.x += x - nx;
+    this.y += y - ny;
+    this.moved = true;
+  },
+};
+
+const canvas = $("network");
+const layer = document.createElement("canvas");
+let colours = {};
+
+function resize() {
+  const ratio = devicePixelRatio || 1;
+  const { width, height } = canvas.getBoundingClientRect();
+  if (canvas.width === Math.round(width * ratio) && canvas.height === Math.round(height * ratio)) return;
+  const first = view.width === 1;
+  [canvas.width, canvas.height] = [layer.width, layer.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+  Object.assign(view, { width, height, moved: true });
+  if (first || run.state) view.fit();
+}
+
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["ground", "panel", "ink", "faint", "line", "accent", "alarm"]) colours[name] = style.getPropertyValue(`--${name}`).trim();
+  view.moved = true;
+}
+
+/// A colour for each cluster. The letter beside it says the same.
+const CLUSTERS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31"];
+const clusterOf = (leader) => CLUSTERS[Math.max(0, run.state.leaders.indexOf(leader)) % CLUSTERS.length];
+const radius = () => Math.max(3, Math.min(13, view.scale * 3.2));
+
+function drawLinks() {
+  const pen = layer.getContext("2d");
+  const ratio = canvas.width / view.width;
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, view.width, view.height);
+  const nodes = run.state.nodes;
+  const back = new Set(run.links.map(([from, to]) => from * nodes.length + to));
+  const whole = run.links.length > 60 * nodes.length ? 0 : 1; // a complete network of many nodes is not drawn line by line
+  pen.lineWidth = 1;
+  pen.strokeStyle = colours.faint;
+  for (const [from, to, quality] of whole ? run.links : []) {
+    const both = back.has(to * nodes.length + from);
+    if (both && from > to) continue;
+    const [a, b] = [nodes[from], nodes[to]];
+    pen.globalAlpha = 0.12 + 0.33 * (quality / 255);
+    pen.setLineDash(both ? (quality < 255 ? [6, 4] : []) : [1, 5]);
+    pen.beginPath();
+    pen.moveTo(...view.at(a[NODE.x], a[NODE.y]));
+    pen.lineTo(...view.at(b[NODE.x], b[NODE.y]));
+    pen.stroke();
+  }
+  pen.globalAlpha = 1;
+  pen.setLineDash([]);
+}
+
+let linksDrawn = null;
+
+function draw(now) {
+  if (!run.state) return;
+  resize();
+  if (view.moved || linksDrawn !== run.links || run.movingNodes) {
+    drawLinks();
+    view.moved = false;
+    linksDrawn = run.links;
+  }
+  const pen = canvas.getContext("2d");
+  const ratio = canvas.width / view.width;
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.clearRect(0, 0, canvas.width, canvas.height);
+  pen.drawImage(layer, 0, 0);
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  drawTree(pen);
+  drawFrames(pen, now);
+  drawNodes(pen);
+  drawTool(pen);
+  drawScale(pen);
+}
+
+function drawTree(pen) {
+  const nodes = run.state.nodes;
+  pen.strokeStyle = colours.accent;
+  pen.lineWidth = 3;
+  pen.globalAlpha = 0.4;
+  pen.beginPath();
+  for (const [parent, child] of run.state.tree) {
+    pen.moveTo(...view.at(nodes[parent][NODE.x], nodes[parent][NODE.y]));
+    pen.lineTo(...view.at(nodes[child][NODE.x], nodes[child][NODE.y]));
+  }
+  pen.stroke();
+  pen.globalAlpha = 1;
+}
+
+function drawFrames(pen, now) {
+  const nodes = run.state.nodes;
+  for (let at = flying.length - 1; at >= 0; at--) {
+    const { from, to, end, style, start, length } = flying[at];
+    const part = (now - start) / length;
+    if (part >= 1 || !nodes[from] || !nodes[to]) {
+      flying.splice(at, 1);
+      continue;
+    }
+    const [ax, ay] = view.at(nodes[from][NODE.x], nodes[from][NODE.y]);
+    const [bx, by] = view.at(nodes[to][NODE.x], nodes[to][NODE.y]);
+    const way = reducedMotion.matches ? 0.5 : end === 1 ? part : Math.min(part, 0.6);
+    const lost = end !== 1 && (part > 0.6 || reducedMotion.matches);
+    const drawn = lost ? LOST : style;
+    pen.fillStyle = pen.strokeStyle = drawn.colour;
+    pen.globalAlpha = lost ? 1 - part : 0.9;
+    shape(pen, drawn.shape, ax + (bx - ax) * way, ay + (by - ay) * way, lost ? 3 : style.shape === "dot" ? 3.2 : 4.6);
+  }
+  pen.globalAlpha = 1;
+}
+
+function star(pen, x, y, size) {
+  pen.beginPath();
+  for (let at = 0; at < 10; at++) {
+    const angle = (at * Math.PI) / 5 - Math.PI / 2, far = at % 2 ? size * 0.5 : size;
+    pen.lineTo(x + Math.cos(angle) * far, y + Math.sin(angle) * far);
+  }
+  pen.closePath();
+}
+
+function drawNodes(pen) {
+  const { nodes, disagrees, leaders } = run.state;
+  const size = radius(), labels = size >= 6 || nodes.length <= 80;
+  const holders = new Set(run.state.locks.filter(([, , , holds]) => holds).map(([node]) => node));
+  pen.textAlign = "center";
+  nodes.forEach((node, id) => {
+    const [x, y] = view.at(node[NODE.x], node[NODE.y]);
+    if (x < -40 || y < -40 || x > view.width + 40 || y > view.height + 40) return;
+    const power = node[NODE.power], leader = node[NODE.leader];
+    const colour = power === 1 && leader >= 0 ? clusterOf(leader) : colours.faint;
+    pen.fillStyle = pen.strokeStyle = colour;
+    pen.lineWidth = 2;
+    if (power === 0) shape(pen, "cross", x, y, size * 0.8);
+    else if (power === 2) {
+      pen.fillRect(x - size * 0.8, y - size, size * 0.55, size * 2);
+      pen.fillRect(x + size * 0.25, y - size, size * 0.55, size * 2);
+    } else if (leader === id) {
+      star(pen, x, y, size * 1.9);
+      pen.fill();
+      pen.strokeStyle = colours.ink;
+      pen.lineWidth = node[NODE.acts] ? 2.5 : 1; // a thick edge where it may act
+      pen.stroke();
+    } else if (leader < 0) {
+      pen.beginPath();
+      pen.arc(x, y, size, 0, 7);
+      pen.fillStyle = colours.ground;
+      pen.fill();
+      pen.stroke();
+      pen.fillStyle = colours.ink;
+      if (size >= 6) {
+        pen.font = `${size * 1.4}px system-ui`;
+        pen.fillText("?", x, y + size * 0.5);
+      }
+    } else {
+      pen.beginPath();
+      pen.arc(x, y, size, 0, 7);
+      pen.fill();
+      if (leaders.length > 1 && size >= 6) {
+        pen.fillStyle = "#000";
+        pen.font = `bold ${size * 1.2}px system-ui`;
+        pen.fillText(String.fromCharCode(65 + (leaders.indexOf(leader) + 26) % 26), x, y + size * 0.42);
+      }
+    }
+    if (disagrees[id]) {
+      pen.setLineDash([3, 3]);
+      pen.strokeStyle = colours.alarm;
+      pen.lineWidth = 2.5;
+      pen.beginPath();
+      pen.arc(x, y, size * 1.55, 0, 7);
+      pen.stroke();
+      pen.setLineDash([]);
+    }
+    if (holders.has(id)) {
+      pen.strokeStyle = colours.ink;
+      pen.lineWidth = 2;
+      pen.strokeRect(x - size * 1.5, y - size * 1.5, size * 3, size * 3);
+    }
+    if (labels) {
+      pen.fillStyle = colours.ink;
+      pen.font = `${leader === id ? "bold " : ""}11px system-ui`;
+      const label = leader === id && power === 1 ? `${id} leads, term ${node[NODE.term]}` : String(id);
+      pen.fillText(label, x, y + size + (leader === id ? 16 : 12));
+      if (size >= 9) {
+        const share = Math.max(0, node[NODE.capacity]) / 10000;
+        pen.fillStyle = colours.line;
+        pen.fillRect(x - 12, y - size - 9, 24, 3);
+        pen.fillStyle = colours.ink;
+        pen.fillRect(x - 12, y - size - 9, 24 * share, 3);
+      }
+    }
+  });
+}
+
+function drawScale(pen) {
+  const range = run.about.range;
+  if (!range) return;
+  const length = range * view.scale;
+  pen.strokeStyle = pen.fillStyle = colours.faint;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  pen.moveTo(12, view.height - 12);
+  pen.lineTo(12 + length, view.height - 12);
+  pen.stroke();
+  pen.font = "11px system-ui";
+  pen.textAlign = "left";
+  pen.fillText(`radio range ${range} m`, 12, view.height - 18);
+}
+
+function drawTool(pen) {
+  const nodes = run.state.nodes;
+  if (selected !== null && nodes[selected]) {
+    const [x, y] = view.at(nodes[selected][NODE.x], nodes[selected][NODE.y]);
+    pen.strokeStyle = colours.accent;
+    pen.lineWidth = 3;
+    pen.beginPath();
+    pen.arc(x, y, radius() * 2.1, 0, 7);
+    pen.stroke();
+    if (run.about.range) {
+      pen.lineWidth = 1;
+      pen.setLineDash([4, 4]);
+      pen.beginPath();
+      pen.arc(x, y, run.about.range * view.scale, 0, 7);
+      pen.stroke();
+      pen.setLineDash([]);
+    }
+  }
+  for (const id of side) {
+    if (!nodes[id]) continue;
+    const [x, y] = view.at(nodes[id][NODE.x], nodes[id][NODE.y]);
+    pen.strokeStyle = colours.alarm;
+    pen.lineWidth = 2;
+    pen.strokeRect(x - radius() * 1.7, y - radius() * 1.7, radius() * 3.4, radius() * 3.4);
+  }
+  if (pointer?.path) {
+    pen.strokeStyle = colours.alarm;
+    pen.lineWidth = 2;
+    pen.beginPath();
+    pointer.path.forEach(([x, y]) => pen.lineTo(x, y));
+    pen.stroke();
+  }
+  if (marked !== null && nodes[marked]) {
+    const [x, y] = view.at(nodes[marked][NODE.x], nodes[marked][NODE.y]);
+    pen.fillStyle = colours.alarm;
+    pen.font = "bold 12px system-ui";
+    pen.textAlign = "center";
+    pen.fillText("cut from here", x, y - radius() * 2);
+  }
+}
+
+// The panels.
+
+let selected = null, marked = null, side = new Set(), tool = "hand", shownAt = 0;
+
+function show() {
+  const { state } = run;
+  $("clock").textContent = seconds(state.now);
+  $("hash").textContent = state.hash;
+  $("moment").value = Math.round((1000 * state.now) / run.about.duration);
+  $("moment").setAttribute("aria-valuetext", seconds(state.now));
+  // Text and charts a few times a second: they cost more than the picture.
+  const now = performance.now();
+  if (run.playing && now - shownAt < 200) return;
+  shownAt = now;
+  const { leaders } = state;
+  const up = state.nodes.filter((node) => node[NODE.power] === 1).length;
+  const words = leaders.length === 0 ? "no leader" : `${leaders.length === 1 ? "leader" : "leaders"} ${leaders.slice(0, 8).join(", ")}`;
+  canvas.setAttribute("aria-label", `Network of ${state.nodes.length} nodes at ${seconds(state.now)}: ${up} up, ${words}, ${state.agrees ? "all agree" : "no agreement"}.`);
+  showNode();
+  showLocks();
+  showCharts();
+  showSpacetime();
+}
+
+function facts(list, rows) {
+  list.replaceChildren(...rows.flatMap(([name, value]) => {
+    const term = document.createElement("dt"), fact = document.createElement("dd");
+    [term.textContent, fact.textContent] = [name, value];
+    return [term, fact];
+  }));
+}
+
+function showNode() {
+  const node = selected === null ? null : run.state.nodes[selected];
+  $("node-name").textContent = node ? selected : "none: click one, or use the arrow keys in the network";
+  for (const button of document.querySelectorAll("[data-act], #capacity-form button")) button.disabled = !node;
+  if (!node) return facts($("node-facts"), []);
+  const power = ["down", "up", "paused"][node[NODE.power]];
+  const leader = node[NODE.leader];
+  const role = node[NODE.power] !== 1 ? "none" : leader === selected ? (node[NODE.acts] ? "leads, may act" : "leads, may not act") : leader < 0 ? "knows no leader" : `follows node ${leader}`;
+  const links = run.links.filter(([from]) => from === selected).map(([, to]) => to);
+  facts($("node-facts"), [
+    ["power", power], ["believes", role], ["term", node[NODE.term] || "none"],
+    ["capacity", node[NODE.capacity] < 0 ? "unfit to lead" : node[NODE.capacity]],
+    ["agrees", run.state.disagrees[selected] ? "NO, others of its component follow another" : "with its component"],
+    ["reaches", links.length > 20 ? `${links.length} nodes` : links.join(", ") || "nobody"],
+  ]);
+}
+
+function showLocks() {
+  const { locks } = run.about;
+  $("locks").hidden = !locks;
+  if (!locks) return;
+  $("locks-list").replaceChildren(...locks.map((name, index) => {
+    const of = run.state.locks.filter(([, lock]) => lock === index);
+    const holds = of.filter(([, , , fence]) => fence).map(([node, , , [term, count]]) => `node ${node} holds it, fence ${term}.${count}`);
+    const waits = of.filter(([, , since, fence]) => since !== null && !fence).map(([node, , since]) => `${node} (${seconds(run.state.now - since, 1)})`);
+    const item = document.createElement("li");
+    item.textContent = `${name}: ${holds.join("; ") || "free"}${waits.length ? `; waiting: ${waits.join(", ")}` : ""}`;
+    return item;
+  }));
+}
+
+function chart(id, values, { bars = false, format = String, top = Math.max(1, ...values) } = {}) {
+  const figure = $(`chart-${id}`);
+  const ratio = devicePixelRatio || 1, { width } = figure.getBoundingClientRect();
+  if (width === 0) return;
+  [figure.width, figure.height] = [Math.round(width * ratio), Math.round(56 * ratio)];
+  const pen = figure.getContext("2d");
+  pen.scale(ratio, ratio);
+  const step = width / Math.max(values.length, 60), height = 50;
+  pen.strokeStyle = colours.line;
+  pen.strokeRect(0.5, 2.5, width - 1, height);
+  pen.fillStyle = pen.strokeStyle = colours.accent;
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  values.forEach((value, at) => {
+    const y = 2.5 + height * (1 - value / top);
+    if (bars) pen.rect(at * step, y, Math.max(1, step - 0.5), 2.5 + height - y);
+    else pen.lineTo(at * step, y);
+  });
+  if (bars) pen.fill(); else pen.stroke();
+  pen.fillStyle = colours.faint;
+  pen.font = "10px system-ui";
+  pen.textAlign = "left";
+  pen.fillText(format(top), 4, 13);
+  $(`chart-${id}-now`).textContent = values.length ? format(values[values.length - 1]) : "";
+}
+
+function showCharts() {
+  const samples = run.samples;
+  const period = samples.length ? samples[0][0] / SECOND : 1;
+  chart("frames", samples.map((sample) => Math.round(sample[1] / period)));
+  chart("agreement", samples.map((sample) => sample[2]), { top: 1, format: (share) => `${Math.round(share * 100)} %` });
+  chart("changes", samples.map((sample) => sample[3]), { bars: true });
+  $("figure-waits").hidden = !run.about.locks;
+  $("figure-skew").hidden = !samples.some((sample) => sample[5] > 0);
+  chart("waits", samples.map((sample) => sample[4]), { bars: true, format: (wait) => seconds(wait, 2) });
+  chart("skew", samples.map((sample) => sample[5]), { format: (skew) => `${skew} us` });
+}
+
+/// Columns are nodes, time runs downwards; a line is a message, a square where a node recorded its state.
+function showSpacetime() {
+  $("spacetime-section").hidden = !run.about.app || run.state.app.length === 0;
+  if ($("spacetime-section").hidden) return;
+  const figure = $("spacetime"), ratio = devicePixelRatio || 1, { width } = figure.getBoundingClientRect();
+  [figure.width, figure.height] = [Math.round(width * ratio), Math.round(260 * ratio)];
+  const pen = figure.getContext("2d");
+  pen.scale(ratio, ratio);
+  const marks = run.state.app, cut = marks.filter((mark) => mark[2] === "recorded");
+  const last = cut.length ? Math.max(...cut.map((mark) => mark[0])) + 40000 : run.state.now;
+  const from = last - 160000, column = (node) => ((node + 0.5) * width) / run.about.nodes, row = (at) => 14 + ((at - from) / (last - from)) * 240;
+  pen.font = "10px system-ui";
+  pen.textAlign = "center";
+  for (let node = 0; node < run.about.nodes; node++) {
+    pen.strokeStyle = colours.line;
+    pen.fillStyle = colours.faint;
+    pen.fillText(node, column(node), 10);
+    pen.beginPath();
+    pen.moveTo(column(node), 14);
+    pen.lineTo(column(node), 258);
+    pen.stroke();
+  }
+  const sends = new Map(marks.filter((mark) => mark[2] === "sends").map((mark) => [mark[3], mark]));
+  const recordedAt = new Map(cut.map((mark) => [mark[1], mark[0]]));
+  for (const mark of marks) {
+    if (mark[2] !== "receives" || !sends.has(mark[3]) || mark[0] < from) continue;
+    const sent = sends.get(mark[3]);
+    const crosses = recordedAt.has(sent[1]) && recordedAt.has(mark[1]) && sent[0] < recordedAt.get(sent[1]) && mark[0] > recordedAt.get(mark[1]);
+    pen.strokeStyle = crosses ? "#d55e00" : colours.faint;
+    pen.lineWidth = crosses ? 2.5 : 1;
+    pen.beginPath();
+    pen.moveTo(column(sent[1]), row(sent[0]));
+    pen.lineTo(column(mark[1]), row(mark[0]));
+    pen.stroke();
+  }
+  pen.fillStyle = colours.accent;
+  pen.strokeStyle = colours.accent;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  for (const mark of [...cut].sort((a, b) => a[1] - b[1])) {
+    pen.fillRect(column(mark[1]) - 4, row(mark[0]) - 4, 8, 8);
+    pen.lineTo(column(mark[1]), row(mark[0]));
+  }
+  pen.stroke();
+}
+
+function showActs() {
+  $("acts-done").replaceChildren(...run.acts.map(({ at, fault }, index) => {
+    const item = document.createElement("li"), time = document.createElement("time"), button = document.createElement("button");
+    time.textContent = seconds(at);
+    button.textContent = "undo";
+    button.addEventListener("click", () => undo(index));
+    item.append(time, fault.replaceAll("\n", ", ").replaceAll("do = ", "").replaceAll('"', ""), button);
+    return item;
+  }));
+}
+
+function describe() {
+  const { about } = run;
+  $("about").textContent = about.about;
+  $("scenario").value = run.name ?? "";
+  $("seed").value = run.seed;
+  const word = (name) => name.split(":")[0];
+  $("election").value = word(about.election);
+  $("mode").value = about.quorum ? "quorum" : "available";
+  $("mutex-label").hidden = !about.mutex;
+  if (about.mutex) $("mutex").value = word(about.mutex);
+  $("requests").hidden = !about.app;
+  showActs();
+  if (run.state) show();
+}
+
+function select(id) {
+  selected = id;
+  if (run.state) showNode();
+  if (id !== null) $("capacity").value = Math.max(0, run.state.nodes[id][NODE.capacity]);
+}
+
+// Breaking it.
+
+const quoted = (words) => `"${words}"`;
+const onNode = (word) => selected !== null && act(`do = ${quoted(word)}\nnode = ${selected}`);
+
+/// A node that is up is crashed first.
+function reboot(word) {
+  if (selected === null) return;
+  if (run.state.nodes[selected][NODE.power] !== 0) act(`do = "crash"\nnode = ${selected}`);
+  act(`do = ${quoted(word)}\nnode = ${selected}`);
+}
+
+function cut(a, b) {
+  act(`do = "one-way"\nfrom = [${a}]\nto = [${b}]`);
+  act(`do = "one-way"\nfrom = [${b}]\nto = [${a}]`);
+}
+
+const carry = (id, x, y) => act(`do = "move"\nnode = ${id}\nposition = [${x.toFixed(2)}, ${y.toFixed(2)}]`);
+
+function partition(ids) {
+  if (ids.length > 0 && ids.length < run.state.nodes.length) act(`do = "partition"\nsets = [[${ids.join(", ")}]]`);
+}
+
+const ACTIONS = {
+  crash: () => onNode("crash"), restart: () => reboot("restart"), "restart-blank": () => reboot("restart-blank"),
+  pause: () => onNode("pause"), resume: () => onNode("resume"), call: () => onNode("call"),
+};
+for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", ACTIONS[button.dataset.act]);
+$("crash-leader").addEventListener("click", () => act('do = "crash"\nnode = "leader"'));
+$("halves").addEventListener("click", () => act('do = "partition"\ncut = "left-right"'));
+$("heal").addEventListener("click", () => act('do = "heal"'));
+$("rejoin").addEventListener("click", () => act('do = "both-ways"'));
+$("snapshot").addEventListener("click", () => act(`do = "snapshot"\nnode = ${selected ?? 0}`));
+$("capacity-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (selected !== null) act(`do = "capacity"\nnode = ${selected}\ncapacity = ${$("capacity").value}`);
+});
+$("loss-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  act(`do = "loss"\nprobability = "${$("loss").value}%"`);
+});
+
+// The pointer.
+
+let pointer = null;
+
+function nodeAt(px, py) {
+  let best = null, nearest = Math.max(14, radius() * 2) ** 2;
+  run.state.nodes.forEach((node, id) => {
+    const [x, y] = view.at(node[NODE.x], node[NODE.y]);
+    const far = (x - px) ** 2 + (y - py) ** 2;
+    if (far < nearest) [best, nearest] = [id, far];
+  });
+  return best;
+}
+
+const place = (event) => [event.offsetX, event.offsetY];
+
+canvas.addEventListener("pointerdown", (event) => {
+  const [x, y] = place(event), node = nodeAt(x, y);
+  canvas.setPointerCapture(event.pointerId);
+  pointer = { x, y, node, moved: false, path: tool === "partition" ? [[x, y]] : null, from: [view.x, view.y] };
+});
+
+canvas.addEventListener("pointermove", (event) => {
+  if (!pointer) return;
+  const [x, y] = place(event);
+  pointer.moved ||= Math.hypot(x - pointer.x, y - pointer.y) > 5;
+  if (pointer.path) pointer.path.push([x, y]);
+  else if (pointer.moved && tool === "hand" && pointer.node !== null) {
+    // The node follows the pointer in the picture; it is carried when the pointer lets go.
+    const [mx, my] = view.metres(x, y);
+    run.state.nodes[pointer.node][NODE.x] = mx;
+    run.state.nodes[pointer.node][NODE.y] = my;
+    view.moved = true;
+  } else if (pointer.moved && tool === "hand") {
+    view.x = pointer.from[0] - (x - pointer.x) / view.scale;
+    view.y = pointer.from[1] - (y - pointer.y) / view.scale;
+    view.moved = true;
+  }
+});
+
+canvas.addEventListener("pointerup", (event) => {
+  if (!pointer) return;
+  const [x, y] = place(event), { node, moved, path } = pointer;
+  pointer = null;
+  if (path) return partition(inside(path));
+  if (tool === "cut") {
+    if (node === null) marked = null;
+    else if (marked === null || marked === node) marked = node;
+    else {
+      cut(marked, node);
+      marked = null;
+    }
+  } else if (tool === "add" && !moved) addNode(x, y);
+  else if (tool === "hand" && node !== null && moved) {
+    select(node);
+    carry(node, ...view.metres(x, y));
+  } else if (!moved) select(node);
+});
+canvas.addEventListener("pointercancel", () => (pointer = null));
+canvas.addEventListener("wheel", (event) => {
+  event.preventDefault();
+  view.zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, ...place(event));
+}, { passive: false });
+
+/// The nodes within a path, by the number of its edges to the right of each.
+function inside(path) {
+  const within = (px, py) => path.reduce((odd, [ax, ay], at) => {
+    const [bx, by] = path[(at + 1) % path.length];
+    return ay > py !== by > py && px < ((bx - ax) * (py - ay)) / (by - ay) + ax ? !odd : odd;
+  }, false);
+  return run.state.nodes.flatMap((node, id) => (within(...view.at(node[NODE.x], node[NODE.y])) ? [id] : []));
+}
+
+/// The run starts again with one more node, and goes to where it was.
+function addNode(px, py) {
+  const [x, y] = view.metres(px, py);
+  trying(() => {
+    const { now } = run.state;
+    const acts = run.acts;
+    run.acts = [];
+    reopen(0); // the positions of the beginning
+    const { text } = ask({ ask: "add-node", x, y });
+    openText(text, { name: null, acts, moment: now });
+    select(run.about.nodes - 1);
+  });
+}
+
+function useTool(name) {
+  tool = name;
+  marked = null;
+  for (const button of document.querySelectorAll("[data-tool]")) button.setAttribute("aria-pressed", button.dataset.tool === name);
+}
+for (const button of document.querySelectorAll("[data-tool]")) button.addEventListener("click", () => useTool(button.dataset.tool));
+
+// Keys.
+
+/// Selects the nearest node in a direction.
+function selectTowards(dx, dy) {
+  const nodes = run.state.nodes;
+  if (selected === null) return select(run.state.leaders[0] ?? 0);
+  const here = nodes[selected];
+  let best = null, nearest = Infinity;
+  nodes.forEach((node, id) => {
+    const [x, y] = [node[NODE.x] - here[NODE.x], node[NODE.y] - here[NODE.y]];
+    const along = x * dx + y * dy, aside = Math.abs(x * dy - y * dx);
+    if (id !== selected && along > 1e-9 && along + 2 * aside < nearest) [best, nearest] = [id, along + 2 * aside];
+  });
+  if (best !== null) select(best);
+}
+
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const KEYS = {
+  k: ACTIONS.crash, r: ACTIONS.restart, b: ACTIONS["restart-blank"], h: () => act('do = "heal"'),
+  p: () => selected !== null && onNode(run.state.nodes[selected][NODE.power] === 2 ? "resume" : "pause"),
+  l: () => act('do = "crash"\nnode = "leader"'),
+  x() {
+    if (selected === null) return;
+    if (marked === null || marked === selected) marked = selected;
+    else {
+      cut(marked, selected);
+      marked = null;
+    }
+  },
+  m() {
+    if (selected !== null && !side.delete(selected)) side.add(selected);
+  },
+  Enter() {
+    partition([...side].sort((a, b) => a - b));
+    side.clear();
+  },
+  "+": () => view.zoom(1.25), "=": () => view.zoom(1.25), "-": () => view.zoom(0.8), 0: () => view.fit(),
+  1: () => useTool("hand"), 2: () => useTool("cut"), 3: () => useTool("partition"), 4: () => useTool("add"),
+};
+
+canvas.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const arrow = ARROWS[event.key];
+  if (arrow) {
+    event.preventDefault();
+    if (event.shiftKey && selected !== null) {
+      const node = run.state.nodes[selected], step = (run.about.range ?? 15) / 3;
+      carry(selected, node[NODE.x] + arrow[0] * step, node[NODE.y] + arrow[1] * step);
+    } else selectTowards(...arrow);
+  } else if (KEYS[event.key]) {
+    event.preventDefault();
+    KEYS[event.key]();
+  }
+});
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  if (event.key === " " && event.target.tagName !== "BUTTON") play(!run.playing);
+  else if (event.key === ".") step();
+  else if (event.key === ",") seekSafely(run.state.now - SECOND);
+  else if (event.key === "[" || event.key === "]") {
+    const speeds = $("speed"), next = speeds.selectedIndex + (event.key === "]" ? 1 : -1);
+    speeds.selectedIndex = Math.max(0, Math.min(speeds.options.length - 1, next));
+    run.speed = Number(speeds.value);
+  } else return;
+  event.preventDefault();
+});
+
+// The bars.
+
+function step() {
+  play(false);
+  trying(() => {
+    ask({ ask: "step" });
+    run.target = look().now;
+  });
+}
+
+const seekSafely = (moment) => trying(() => {
+  const wasPlaying = run.playing;
+  seek(moment);
+  play(wasPlaying && moment < run.about.duration);
+});
+
+$("play").addEventListener("click", () => {
+  if (run.state.now >= run.about.duration) seekSafely(0);
+  play(!run.playing);
+});
+$("step").addEventListener("click", step);
+$("back").addEventListener("click", () => seekSafely(run.state.now - SECOND));
+$("end").addEventListener("click", () => seekSafely(run.about.duration));
+$("moment").addEventListener("change", () => seekSafely(($("moment").value / 1000) * run.about.duration));
+$("speed").addEventListener("change", () => (run.speed = Number($("speed").value)));
+$("zoom-in").addEventListener("click", () => view.zoom(1.25));
+$("zoom-out").addEventListener("click", () => view.zoom(0.8));
+$("zoom-fit").addEventListener("click", () => view.fit());
+$("scenario").addEventListener("change", () => trying(() => {
+  lesson = null;
+  openShipped($("scenario").value, { acts: [] });
+  play(true);
+}));
+$("seed").addEventListener("change", () => trying(() => {
+  run.seed = Number($("seed").value);
+  reopen(0);
+}));
+$("election").addEventListener("change", () => trying(() => setKey("", "election", quoted($("election").value))));
+$("mode").addEventListener("change", () => trying(() => setKey("", "mode", quoted($("mode").value))));
+$("mutex").addEventListener("change", () => trying(() => setKey("locks", "mutex", quoted($("mutex").value))));
+$("save").addEventListener("click", () => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([savedText()], { type: "application/toml" }));
+  link.download = `${run.about.name}-seed-${run.seed}.toml`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+});
+$("link").addEventListener("click", async () => {
+  location.hash = await permalink();
+  await navigator.clipboard?.writeText(location.href).catch(() => {});
+  $("news").textContent = "The link is in the address bar.";
+});
+
+async function openFile(file) {
+  const text = await file.text();
+  trying(() => openText(text, { name: null, acts: [] }));
+}
+$("file").addEventListener("change", () => $("file").files[0] && openFile($("file").files[0]));
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (event.dataTransfer.files[0]) openFile(event.dataTransfer.files[0]);
+});
+
+// The run as a file, and as an address.
+
+function savedText() {
+  const text = textOfRun();
+  const { now, hash } = run.state;
+  const head = `# Saved by the page at ${seconds(now)} with seed ${run.seed}: conclave run FILE --seed ${run.seed}\n`;
+  return head + (run.state.now >= run.about.duration ? `# trace hash ${hash}\n` : "") + text;
+}
+
+async function packed(text, direction) {
+  const stream = direction === "pack" ? new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"))
+    : new Blob([Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const buffer = await new Response(stream).arrayBuffer();
+  if (direction !== "pack") return decoder.decode(buffer);
+  return btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+async function permalink() {
+  const shipped = catalogue.scenarios.find((entry) => entry.name === run.name);
+  const fields = new URLSearchParams();
+  if (shipped?.text === run.base) fields.set("s", run.name);
+  else fields.set("z", await packed(run.base, "pack"));
+  fields.set("seed", run.seed);
+  fields.set("t", run.state.now);
+  for (const { at, fault } of run.acts) fields.append("a", `${at}:${fault.replaceAll("\n", ";")}`);
+  return fields.toString();
+}
+
+async function openLink() {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  const acts = fields.getAll("a").map((words) => {
+    const [, at, fault] = /^(\d+):(.*)$/s.exec(words) ?? [];
+    if (!at) throw new Error(`The link is damaged: "${words}" is no act.`);
+    return { at: Number(at), fault: fault.replaceAll(";", "\n") };
+  });
+  const options = { seed: Number(fields.get("seed") ?? 0), acts, moment: Number(fields.get("t") ?? 0) };
+  if (fields.has("z")) openText(await packed(fields.get("z"), "unpack"), options);
+  else openShipped(fields.get("s") ?? "demo", options);
+  return fields.has("t");
+}
+
+// Lessons: a scenario, captions, and acts at their moments.
+
+let lesson = null;
+
+class Lesson {
+  constructor({ scenario, text, seed = 1, steps }) {
+    this.steps = steps;
+    this.next = 0;
+    if (text) openText(text, { name: null, seed });
+    else openShipped(scenario, { seed, acts: [] });
+    this.tell();
+  }
+
+  /// Shows the caption of the step, and waits for the reader.
+  tell() {
+    play(false);
+    const { text } = this.steps[this.next];
+    $("caption").hidden = false;
+    $("caption").querySelector("p").textContent = typeof text === "function" ? text(run.state, run) : text;
+    $("caption").querySelector("button").textContent = this.next + 1 < this.steps.length ? "Continue" : "End of the lesson";
+    $("caption").querySelector("button").focus();
+  }
+
+  go() {
+    const done = this.steps[this.next];
+    $("caption").hidden = true;
+    this.next += 1;
+    if (this.next >= this.steps.length) {
+      lesson = null;
+      $("lesson").value = "";
+      return;
+    }
+    if (done.open) openText(done.open.text, { name: null, seed: done.open.seed ?? 1 });
+    if (done.act) act(done.act);
+    this.since = run.state.now;
+    run.speed = this.steps[this.next].speed ?? 1;
+    $("speed").value = run.speed;
+    play(true);
+  }
+
+  /// Tells the next step when its moment has come.
+  watch() {
+    const step = this.steps[this.next];
+    if (!$("caption").hidden || !step) return;
+    const passed = (run.state.now - this.since) / SECOND;
+    const due = step.when ? step.when(run.state, run) && passed > (step.after ?? 0) : passed >= step.after;
+    if (due || run.state.now >= run.about.duration) this.tell();
+  }
+}
+
+$("caption").querySelector("button").addEventListener("click", () => lesson?.go());
+$("lesson").addEventListener("change", () => trying(() => {
+  const chosen = LESSONS[$("lesson").value];
+  lesson = chosen ? new Lesson(chosen) : null;
+  $("caption").hidden = !lesson;
+}));
+
+// The beginning.
+
+function fill(list, names, label = (name) => name) {
+  list.append(...names.map((name) => new Option(label(name), name)));
+}
+fill($("scenario"), catalogue.scenarios.map((entry) => entry.name));
+$("scenario").prepend(new Option("of one's own", ""));
+fill($("election"), catalogue.elections);
+fill($("mutex"), catalogue.mutexes);
+LESSONS.forEach(({ title }, index) => $("lesson").append(new Option(title, index)));
+legend();
+readColours();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", readColours);
+addEventListener("resize", resize);
+resize();
+
+async function begin() {
+  try {
+    const paused = await openLink();
+    resize();
+    view.fit();
+    play(!paused && !reducedMotion.matches);
+  } catch (error) {
+    say(error.message);
+    if (!run.state) openShipped("demo", { seed: 0, acts: [] });
+  }
+}
+addEventListener("hashchange", () => begin());
+await begin();
+requestAnimationFrame(tick);
+
+// For tests, and for those who look.
+window.conclave = {
+  run, view, select, act, permalink, savedText, seek: seekSafely, play, ask,
+  pixel: (id) => view.at(run.state.nodes[id][NODE.x], run.state.nodes[id][NODE.y]),
+  settled: () => run.seeking === null,
+  lesson: () => lesson,
+};
+document.documentElement.dataset.ready = "yes";
