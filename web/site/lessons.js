@@ -37,7 +37,7 @@ rule = "rising"
 `;
 
 const PRINTER = `name = "printer"
-about = "Five members share a printer under a lock with a lease and a fence."
+about = "Three of five members share a printer under a lock with a lease and a fence."
 nodes = 5
 duration = "60s"
 election = "bully"
@@ -49,9 +49,13 @@ shape = "complete"
 [medium]
 kind = "lan"
 
+[capacity]
+rule = "rising"
+
 [locks]
 mutex = "central"
 names = ["printer"]
+contenders = [0, 1, 2]
 think = ["200ms", "800ms"]
 hold = ["800ms", "1500ms"]
 lease = ["2s", "2s"]
@@ -106,7 +110,7 @@ export const LESSONS = [
     title: "5. A lock and a sleeping holder",
     text: PRINTER,
     steps: [
-      { text: "Five members want one printer. The leader keeps a lock: who holds it (the square around a node) may print, until its lease ends." },
+      { text: "Three members want one printer. The leader keeps a lock: who holds it (the square around a node) may print, until its lease ends." },
       { when: (state) => state.locks.some((lock) => lock[3]) && led(state), speed: 1, after: 3, act: 'do = "pause"\nnode = "holder"', text: "A member holds the lock, others wait. Every grant has a fence, a number that only grows. Go on, and the holder falls asleep in the middle of its work." },
       { when: (state, run) => state.locks.some((lock) => lock[3] && state.nodes[lock[0]][2] === 1), speed: 1, after: 1.5, act: 'do = "resume"\nnode = "last"', text: "It sleeps past the end of its lease, so another holds the lock now, under a higher fence. Nothing could have told the sleeper. Go on, and it wakes and writes what it was about to write." },
       { after: 2, speed: 1, text: (state, run) => run.log.some((line) => line.text.includes("late write")) ? "The printer saw a higher fence before: it refused the late write. A lock alone cannot do that; the resource must check fences." : "Its lease had ended, and it knew. Had its write been on the way already, the printer would have refused it: it saw a higher fence before. A lock alone cannot do that; the resource must check fences." },

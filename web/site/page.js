@@ -153,7 +153,7 @@ function seek(moment) {
 let lastFrame = performance.now();
 
 function tick(now) {
-  const passed = Math.min(100, now - lastFrame);
+  const passed = Math.max(0, Math.min(100, now - lastFrame));
   lastFrame = now;
   try {
     if (run.seeking !== null) {
@@ -179,6 +179,7 @@ function play(playing) {
   run.playing = playing;
   $("play").textContent = playing ? "Pause" : "Play";
   $("play").setAttribute("aria-pressed", playing);
+  if (!playing && run.state) show();
 }
 
 // What the simulator shows.
@@ -317,7 +318,7 @@ const view = {
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const margin = 46;
     const scale = Math.min((this.width - 2 * margin) / Math.max(1e-6, right - left), (this.height - 2 * margin) / Math.max(1e-6, bottom - top));
-    this.scale = Number.isFinite(scale) ? Math.min(scale, 40) : 10;
+    this.scale = Number.isFinite(scale) ? Math.min(scale, 150) : 10;
     this.x = (left + right) / 2 || 0;
     this.y = (top + bottom) / 2 || 0;
     this.moved = true;
@@ -357,7 +358,7 @@ function readColours() {
 /// A colour for each cluster. The letter beside it says the same.
 const CLUSTERS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31"];
 const clusterOf = (leader) => CLUSTERS[Math.max(0, run.state.leaders.indexOf(leader)) % CLUSTERS.length];
-const radius = () => Math.max(3, Math.min(13, view.scale * 3.2));
+const radius = () => Math.max(3, Math.min(13, view.scale * (run.about.range ?? 15) * 0.13));
 
 function drawLinks() {
   const pen = layer.getContext("2d");
@@ -635,7 +636,7 @@ function showLocks() {
   if (!locks) return;
   $("locks-list").replaceChildren(...locks.map((name, index) => {
     const of = run.state.locks.filter(([, lock]) => lock === index);
-    const holds = of.filter(([, , , fence]) => fence).map(([node, , , [term, count]]) => `node ${node} holds it, fence ${term}.${count}`);
+    const holds = of.filter(([, , , fence]) => fence).map(([node, , , [term, count]]) => `node ${node} holds it, fence ${term}.${count}${run.state.nodes[node][NODE.power] === 2 ? " (paused: as far as it knows)" : ""}`);
     const waits = of.filter(([, , since, fence]) => since !== null && !fence).map(([node, , since]) => `${node} (${seconds(run.state.now - since, 1)})`);
     const item = document.createElement("li");
     item.textContent = `${name}: ${holds.join("; ") || "free"}${waits.length ? `; waiting: ${waits.join(", ")}` : ""}`;

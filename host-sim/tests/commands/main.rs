@@ -2,12 +2,16 @@
 
 #[cfg(unix)]
 mod boards;
+#[cfg(unix)]
+mod browser;
 mod compare;
 mod demo;
 #[cfg(unix)]
 #[path = "../common/emulator.rs"]
 mod emulator;
 mod global_state;
+#[cfg(unix)]
+mod page;
 mod run;
 mod support;
 #[cfg(unix)]

@@ -1,0 +1,252 @@
+//! `conclave serve`, and the page in a real browser.
+
+use crate::browser::{Browser, program};
+use crate::support::file;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A server of the page, ended with its owner.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// Starts it; `None`, and a loud line, where the page cannot be compiled on this machine.
+    fn start() -> Option<Self> {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_conclave"))
+            .args(["serve", "--port", "0"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if let Some((address, _)) = line.split_once(" has the page") {
+            return Some(Self { child, address: address.to_owned() });
+        }
+        let errors = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+        assert!(errors.contains("is missing; run this and try again"), "{errors}");
+        eprintln!("THE PAGE WAS NOT TESTED: {errors}");
+        None
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Keeps a picture of the page, where `CONCLAVE_SCREENSHOTS` names a folder for them.
+fn picture(browser: &mut Browser, name: &str) {
+    if let Some(folder) = std::env::var_os("CONCLAVE_SCREENSHOTS") {
+        let picture = decoded(&browser.screenshot());
+        std::fs::write(Path::new(&folder).join(format!("{name}.png")), picture).unwrap();
+    }
+}
+
+/// Decodes base64.
+fn decoded(text: &str) -> Vec<u8> {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for digit in text.bytes().filter_map(|letter| LETTERS.iter().position(|known| *known == letter)) {
+        (bits, count) = (bits << 6 | u32::try_from(digit).unwrap(), count + 6);
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count & 0xff).try_into().unwrap());
+        }
+    }
+    bytes
+}
+
+/// The place of a node in the window.
+fn place(browser: &mut Browser, node: u64) -> [f64; 2] {
+    let place = browser.value(&format!(
+        "(() => {{ const canvas = document.getElementById('network'); canvas.scrollIntoView({{ block: 'center' }});
+         const box = canvas.getBoundingClientRect(), [x, y] = conclave.pixel({node}); return [box.x + x, box.y + y]; }})()"
+    ));
+    [place[0].as_f64().unwrap(), place[1].as_f64().unwrap()]
+}
+
+fn set(browser: &mut Browser, id: &str, value: &str) {
+    browser.value(&format!(
+        "(() => {{ const field = document.getElementById('{id}'); field.value = '{value}';
+         field.dispatchEvent(new Event('change')); }})()"
+    ));
+}
+
+const ONE_LEADS: &str = "conclave.run.state.agrees && conclave.run.state.leaders.length === 1";
+
+#[test]
+fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
+    let Some(program) = program() else {
+        eprintln!("CHROMIUM IS MISSING: THE PAGE WAS NOT TESTED. Install it with `apt install chromium`.");
+        return;
+    };
+    let Some(server) = Server::start() else { return };
+    let mut browser = Browser::start(program);
+    browser.open(&format!("{}#s=grid64-cold-start&seed=2", server.address));
+
+    // A leader appears, is crashed by a click, and the next one appears.
+    set(&mut browser, "speed", "10");
+    browser.wait_for(ONE_LEADS);
+    browser.click("#play");
+    let leader = browser.value("conclave.run.state.leaders[0]").as_u64().unwrap();
+    picture(&mut browser, "page-leader");
+    let there = place(&mut browser, leader);
+    browser.drag(&[there]);
+    assert_eq!(browser.value("document.getElementById('node-name').textContent"), leader.to_string());
+    browser.click("[data-act=crash]");
+    assert_eq!(browser.value(&format!("conclave.run.state.nodes[{leader}][2]")), 0, "it is down");
+    set(&mut browser, "speed", "10");
+    browser.click("#play");
+    browser.wait_for(&format!("{ONE_LEADS} && conclave.run.state.leaders[0] !== {leader}"));
+    browser.click("#play");
+
+    // A node is dragged out of range.
+    (0..3).for_each(|_| browser.click("#zoom-out"));
+    let from = place(&mut browser, 7);
+    let to = [from[0] + 150.0, from[1] - 40.0];
+    browser.drag(&[from, [from[0] + 60.0, from[1]], to]);
+    let reached = browser.value("conclave.run.links.filter(([from, to]) => from === 7 || to === 7).length");
+    assert_eq!(reached, 0, "nobody is in range of it");
+
+    // A partition is drawn around the left half, and healed.
+    browser.click("[data-tool=partition]");
+    let (first, last) = (place(&mut browser, 0), place(&mut browser, 59));
+    let (left, right) = (first[0] - 20.0, last[0] + (place(&mut browser, 60)[0] - last[0]) / 2.0);
+    let (top, bottom) = (first[1] - 20.0, last[1] + 20.0);
+    browser.drag(&[[left, top], [right, top], [right, bottom], [left, bottom]]);
+    assert_eq!(browser.value("/partition/.test(conclave.run.acts.at(-1).fault)"), true);
+    browser.click("#play");
+    let of_side = |browser: &mut Browser, sides: &str| {
+        browser.wait_for(&format!(
+            "(() => {{ const {{ nodes, leaders, agrees }} = conclave.run.state;
+             return agrees && leaders.filter((id) => id !== 7).length === {sides}; }})()"
+        ));
+    };
+    of_side(&mut browser, "2");
+    picture(&mut browser, "page-partition");
+    browser.click("#heal");
+    of_side(&mut browser, "1");
+    browser.click("#play");
+
+    // The link opens the same run at the same moment.
+    let [now, hash] = ["conclave.run.state.now", "conclave.run.state.hash"].map(|field| browser.value(field));
+    browser.click("#link");
+    browser.wait_for("location.hash.length > 40");
+    let link = browser.value("location.href").as_str().unwrap().to_owned();
+    browser.open(&link);
+    assert_eq!(browser.value("conclave.run.state.now"), now);
+    assert_eq!(browser.value("conclave.run.state.hash"), hash);
+    assert_eq!(browser.value("conclave.run.playing"), false);
+
+    // Back in time and forth again is the same run.
+    browser.click("#back");
+    browser.wait_for("conclave.settled()");
+    assert_ne!(browser.value("conclave.run.state.hash"), hash);
+    browser.value(&format!("conclave.seek({now})"));
+    browser.wait_for("conclave.settled()");
+    assert_eq!(browser.value("conclave.run.state.hash"), hash);
+
+    // The saved scenario replays natively to the hash of the end.
+    browser.click("#end");
+    browser.wait_for("conclave.settled() && conclave.run.state.ended");
+    let saved = file("saved-by-the-page.toml");
+    std::fs::write(&saved, browser.value("conclave.savedText()").as_str().unwrap()).unwrap();
+    let (_, report, _) = crate::support::conclave(&["run", saved.to_str().unwrap(), "--seed", "2", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["trace_hash"], browser.value("conclave.run.state.hash"));
+
+    assert_eq!(browser.complaints, Vec::<String>::new());
+    let elsewhere =
+        "performance.getEntriesByType('resource').filter((entry) => !entry.name.startsWith(location.origin)).length";
+    assert_eq!(browser.value(elsewhere), 0, "no request to another host");
+}
+
+#[test]
+fn a_lesson_runs_through_and_keys_alone_are_enough() {
+    let Some(program) = program() else {
+        eprintln!("CHROMIUM IS MISSING: THE LESSONS WERE NOT TESTED. Install it with `apt install chromium`.");
+        return;
+    };
+    let Some(server) = Server::start() else { return };
+    let mut browser = Browser::start(program);
+    browser.open(&server.address);
+    let lessons = browser.value("document.getElementById('lesson').options.length - 1").as_u64().unwrap();
+    assert_eq!(lessons, 6);
+    for lesson in 0..lessons {
+        set(&mut browser, "lesson", &lesson.to_string());
+        for step in 0.. {
+            browser.wait_for("!document.getElementById('caption').hidden");
+            if let (0, 1) | (4, 2) | (5, 3) = (lesson, step) {
+                picture(&mut browser, &format!("lesson-{}", lesson + 1));
+            }
+            browser.click("#caption button");
+            if browser.value("conclave.lesson() === null") == true {
+                break;
+            }
+            // The story is told faster than it is read.
+            browser.value("conclave.run.speed = 20");
+        }
+        assert_eq!(browser.value("document.getElementById('problem').textContent"), "");
+    }
+
+    // A node is selected, crashed, rebooted, paused and carried with keys alone.
+    browser.open(&format!("{}#s=demo&seed=1&t=5000000", server.address));
+    browser.value("document.getElementById('network').focus()");
+    let power = "conclave.run.state.nodes[Number(document.getElementById('node-name').textContent)][2]";
+    for (key, expected) in [("ArrowRight", 1), ("k", 0), ("r", 1), ("p", 2), ("p", 1)] {
+        browser.key(key);
+        assert_eq!(browser.value(power), expected, "{key}");
+    }
+    browser.key(" ");
+    assert_eq!(browser.value("conclave.run.playing"), true);
+    browser.key(" ");
+
+    // Every shipped scenario opens; a small window has no sideways scroll; the dark page is dark.
+    let opened = browser.value(
+        "conclave.ask({ ask: 'catalogue' }).scenarios.filter((entry) => entry.nodes <= 1000).map((entry) =>
+         conclave.ask({ ask: 'open', text: entry.text, seed: 0 }).name === entry.name).every(Boolean)",
+    );
+    assert_eq!(opened, true);
+    browser.open(&format!("{}#s=demo&seed=1&t=20000000", server.address));
+    browser.size(360, 740);
+    assert_eq!(browser.value("document.scrollingElement.scrollWidth <= 360"), true);
+    picture(&mut browser, "page-small");
+    browser.size(1_280, 900);
+    browser.prefer("prefers-color-scheme", "dark");
+    let dark = "getComputedStyle(document.body).backgroundColor";
+    assert_eq!(browser.value(dark), "rgb(22, 24, 27)");
+    browser.open(&format!("{}#s=demo&seed=1&t=30000000", server.address));
+    picture(&mut browser, "page-dark");
+    browser.prefer("prefers-reduced-motion", "reduce");
+    browser.open(&server.address);
+    assert_eq!(browser.value("conclave.run.playing"), false, "nothing moves by itself");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn the_page_is_exported_within_its_size() {
+    let folder = file("exported-page");
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+    let output =
+        command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["serve", "--export"]).arg(&folder).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    if !output.status.success() {
+        assert!(errors.contains("is missing; run this and try again"), "{errors}");
+        eprintln!("THE PAGE WAS NOT EXPORTED: {errors}");
+        return;
+    }
+    let module = std::fs::metadata(folder.join("conclave.wasm")).unwrap().len();
+    assert!(module <= 1_500_000, "{module} bytes");
+    let index = std::fs::read_to_string(folder.join("index.html")).unwrap();
+    for name in ["page.js", "page.css"] {
+        assert!(index.contains(name) && folder.join(name).is_file(), "{name}");
+    }
+}
