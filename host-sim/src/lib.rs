@@ -14,7 +14,7 @@
 //! - [`check`], [`metrics`]: properties and measures of runs;
 //! - [`own`]: an application and a checker of one's own, for programs that use the simulator as a library;
 //! - [`play`]: a run to watch and to break, for the page;
-//! - `compare`, `draw`, [`boards`], [`swarm`], [`pcap`], `serve`, and the command line, [`cli`], all of them with the feature `cli`.
+//! - `compare`, `draw`, [`boards`], [`swarm`], [`pcap`], `report`, `serve`, and the command line, [`cli`], all of them with the feature `cli`.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -53,6 +53,8 @@ pub mod own;
 #[cfg(feature = "cli")]
 pub mod pcap;
 pub mod play;
+#[cfg(feature = "cli")]
+mod report;
 pub mod scenario;
 #[cfg(all(unix, feature = "cli"))]
 mod serve;

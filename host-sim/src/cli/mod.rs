@@ -4,7 +4,9 @@
 mod boards;
 mod compare;
 mod demo;
+mod files;
 mod picture;
+mod report;
 mod results;
 mod run;
 mod scenarios;
@@ -54,6 +56,9 @@ enum Command {
     #[cfg(unix)]
     #[command(after_help = serve::EXAMPLES)]
     Serve(serve::ServeArgs),
+    /// Plots what scenarios and comparisons measured, in one page and as comma-separated values.
+    #[command(after_help = report::EXAMPLES)]
+    Report(report::ReportArgs),
     /// Takes a snapshot of a running bank, and draws it.
     ///
     /// The real nodes run in the simulator and pass tokens to each other; a message takes 1 to 10 ms.
@@ -111,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         #[cfg(unix)]
         Command::Serve(args) => serve::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Terminate(args) => terminate::run(&args),
         Command::Results(args) => results::run(&args),

@@ -1,17 +1,16 @@
 //! `conclave run`: a scenario, once or over many seeds.
 
+use super::files::FileArgs;
+use crate::Scenario;
 use crate::check;
 use crate::metrics::campaign::{self, Report, Violation};
 use crate::metrics::distribution::Distribution;
-use crate::pcap::{LinkType, Recorder};
-use crate::trace::Observer;
-use crate::{Scenario, TraceEvent};
+use crate::metrics::run::run_of;
 use clap::Args;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Args)]
 pub(super) struct RunArgs {
@@ -39,12 +38,8 @@ pub(super) struct RunArgs {
     /// Print the measures as comma-separated values and nothing else.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Write the trace to a file, one JSON object per line (one seed only).
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
-    /// Write the frames to a file that Wireshark opens (one seed only); see `conclave dissector`.
-    #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
+    #[command(flatten)]
+    files: FileArgs,
 }
 
 pub(super) const EXAMPLES: &str = "Examples:
@@ -57,7 +52,7 @@ pub(super) const EXAMPLES: &str = "Examples:
 /// The most seeds of a campaign, whose outcomes are all kept until its report.
 const SEEDS_MAX: u64 = 1_000_000;
 
-fn seeds(text: &str) -> Result<Range<u64>, String> {
+pub(super) fn seeds(text: &str) -> Result<Range<u64>, String> {
     let parsed = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
     let range: Range<u64> =
         parsed.filter(|range: &Range<u64>| range.start < range.end).ok_or("expected A..B, such as 0..100")?;
@@ -88,74 +83,20 @@ fn report(args: &RunArgs) -> Result<Report, String> {
     let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
     let seeds = seeds.unwrap_or(scenario.seeds.clone());
     let count = seeds.end - seeds.start;
-    if args.trace.is_some() || args.pcap.is_some() {
+    if let Some(noun) = args.files.noun() {
         if count != 1 {
-            let file = if args.trace.is_some() { "trace" } else { "capture" };
-            return Err(format!("a {file} holds one run: choose one seed with --seed"));
+            return Err(format!("a {noun} holds one run: choose one seed with --seed"));
         }
-        return write_files(args, &scenario, seeds.start);
+        let mut files = args.files.create(&scenario)?;
+        let outcome = run_of(&scenario, seeds.start, &mut files);
+        files.finish()?;
+        return Ok(campaign::report(&scenario, &[outcome]));
     }
     let bar = super::progress(count, "{msg:.30} {wide_bar} {pos}/{len} seeds, {elapsed}, {eta} left");
     bar.set_message(scenario.name.clone());
     let report = campaign::campaign_of(&scenario, seeds, || bar.inc(1));
     bar.finish_and_clear();
     Ok(report)
-}
-
-/// Runs one seed and writes its trace, its capture, or both.
-fn write_files(args: &RunArgs, scenario: &Scenario, seed: u64) -> Result<Report, String> {
-    let failed = |path: &Option<PathBuf>, noun: &'static str| {
-        let path = path.clone().unwrap_or_default();
-        move |error| format!("{}: the {noun} cannot be written: {error}", path.display())
-    };
-    let trace = args.trace.as_deref().map(TraceFile::create).transpose().map_err(failed(&args.trace, "trace"))?;
-    let create = |path: &Path| Recorder::new(BufWriter::new(File::create(path)?), LinkType::of(&scenario.world.medium));
-    let capture = args.pcap.as_deref().map(create).transpose().map_err(failed(&args.pcap, "capture"))?;
-    let mut files = Files { trace, capture };
-    let outcome = crate::metrics::run::run_of(scenario, seed, &mut files);
-    files.trace.map_or(Ok(()), TraceFile::finish).map_err(failed(&args.trace, "trace"))?;
-    files.capture.map_or(Ok(()), Recorder::finish).map_err(failed(&args.pcap, "capture"))?;
-    Ok(campaign::report(scenario, &[outcome]))
-}
-
-/// The files that a run is written to.
-struct Files {
-    trace: Option<TraceFile>,
-    capture: Option<Recorder<BufWriter<File>>>,
-}
-
-impl Observer for Files {
-    fn observe(&mut self, event: &TraceEvent) {
-        self.trace.iter_mut().for_each(|trace| trace.observe(event));
-        self.capture.iter_mut().for_each(|capture| capture.observe(event));
-    }
-
-    fn on_frame(&mut self, frame: &[u8]) {
-        self.capture.iter_mut().for_each(|capture| capture.on_frame(frame));
-    }
-}
-
-/// A trace: one JSON object per line.
-struct TraceFile {
-    file: BufWriter<File>,
-    result: io::Result<()>,
-}
-
-impl TraceFile {
-    fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: BufWriter::new(File::create(path)?), result: Ok(()) })
-    }
-
-    fn observe(&mut self, event: &TraceEvent) {
-        if self.result.is_ok() {
-            let line = serde_json::to_writer(&mut self.file, event).map_err(io::Error::from);
-            self.result = line.and_then(|()| self.file.write_all(b"\n"));
-        }
-    }
-
-    fn finish(mut self) -> io::Result<()> {
-        self.result.and_then(|()| self.file.flush())
-    }
 }
 
 /// Prints a line for each measure; times are in microseconds, as the names say.

@@ -145,6 +145,20 @@ fn radio_packet(sender: u32, sequence: u8, frame: &[u8], energy: Option<f32>) ->
     [&[0, 0][..], &len, &fields, &control, &[sequence], rest.as_flattened(), frame].concat()
 }
 
+/// Returns the id of the node that transmitted a frame, as it stands in clear; `None` where the bytes are no frame.
+pub(crate) fn sender(frame: &[u8]) -> Option<u32> {
+    let number = frame.get(1..)?.iter().take(5);
+    let (mut id, mut shift) = (0_u32, 0);
+    for &byte in number {
+        id |= u32::from(byte & 0x7f).checked_shl(shift)?;
+        if byte < 0x80 {
+            return Some(id);
+        }
+        shift += 7;
+    }
+    None
+}
+
 /// Writes the frames of a simulated run.
 pub(crate) struct Recorder<W> {
     writer: Writer<W>,
@@ -233,6 +247,24 @@ mod tests {
         assert_eq!(usize::from(header[2]), header.len(), "the header's own length");
         assert_eq!(header[12..16], [3, 0, 3, 0]);
         assert_eq!(header[16], Channel::DEFAULT.number());
+    }
+
+    #[test]
+    fn the_sender_of_a_frame_stands_in_clear() {
+        for id in [0, 127, 128, 300, u32::MAX] {
+            let packet = protocol::wire::Packet {
+                kind: protocol::wire::Kind::HELLO,
+                sender: protocol::NodeId(id),
+                incarnation: 1,
+                seq: 1,
+                destination: protocol::wire::Destination::Broadcast,
+                body: &[],
+            };
+            let mut buffer = [0; protocol::wire::FRAME_MAX];
+            let len = protocol::wire::seal(&protocol::wire::Key::new([0; 16]), &packet, &mut buffer).unwrap();
+            assert_eq!(sender(&buffer[..len]), Some(id));
+        }
+        assert_eq!((sender(&[]), sender(&[0x20]), sender(&[0xff; 9])), (None, None, None));
     }
 
     #[test]

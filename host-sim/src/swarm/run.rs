@@ -61,6 +61,10 @@ impl Observer for Observers<'_> {
         self.checkers.observe(event);
         self.extra.observe(event);
     }
+
+    fn on_frame(&mut self, frame: &[u8]) {
+        self.extra.on_frame(frame);
+    }
 }
 
 /// Runs a scenario with devices as nodes; calls `meanwhile` with the time again and again. Ends early when

@@ -1,6 +1,6 @@
 //! `conclave firmware`, `flash-board`, `provision` and `sizes` on a machine without a board.
 
-use crate::support::{command, conclave, finished, refused, succeeds, survives_a_closed_pipe};
+use crate::support::{command, conclave, file, finished, refused, succeeds, survives_a_closed_pipe};
 use firmware::storage::config_page::access_point::{ACCESS_POINT_BYTES, AccessPoint, OFFSET};
 use firmware::storage::config_page::blobs::Blobs;
 use firmware::storage::config_page::{ConfigPage, PAGE_BYTES, Secret, options};
@@ -163,4 +163,27 @@ fn a_desktop_node_without_records_says_why_it_waits_and_a_new_one_does_not() {
         let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
         assert_eq!(error.contains("--new says that it has never run"), says, "{error}");
     }
+}
+
+#[test]
+fn a_desktop_node_captures_what_it_sends_and_receives() {
+    let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    peer.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    let capture = file("node.pcapng");
+    let to = peer.local_addr().unwrap().to_string();
+    let arguments =
+        ["node", "--id", "300", "--bind", "127.0.0.1:0", "--peer", &to, "--new", "--pcap", capture.to_str().unwrap()];
+    let mut node = command(&arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut buffer = [0; 256];
+    let (count, from) = peer.recv_from(&mut buffer).unwrap();
+    let foreign = [&[0x20, 7][..], b"received"].concat();
+    peer.send_to(&foreign, from).unwrap();
+    // The node received it before it sends again.
+    let has = |bytes: &[u8]| std::fs::read(&capture).unwrap().windows(bytes.len()).any(|part| part == bytes);
+    while !has(&foreign) {
+        peer.recv_from(&mut buffer[count..]).unwrap();
+    }
+    assert!(has(&buffer[..count]), "what it sent");
+    node.kill().unwrap();
+    node.wait().unwrap();
 }

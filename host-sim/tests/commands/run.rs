@@ -168,3 +168,34 @@ fn every_shell_gets_completions_of_every_command() {
     }
     refused(&["completions", "cmd"]);
 }
+
+#[test]
+fn a_report_plots_scenarios_and_comparisons_in_one_page_and_as_values() {
+    let folder = file("report");
+    let _ = std::fs::remove_dir_all(&folder);
+    let [run_json, compare_json] = ["report-run.json", "report-compare.json"].map(file);
+    std::fs::write(&run_json, succeeds(&["run", "one-way-links", "--seeds", "0..3", "--json"])).unwrap();
+    std::fs::write(&compare_json, succeeds(&["compare", "elections", "--nodes", "4", "--json"])).unwrap();
+    let [run_file, compare_file, out] = [&run_json, &compare_json, &folder].map(|path| path.to_str().unwrap());
+    let printed = succeeds(&["report", "grid64-leader-crash", run_file, compare_file, "--seeds", "0..5", "--out", out]);
+    assert_eq!(printed, format!("{out}/report.html\n"));
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    for text in [
+        "<h2>grid64-leader-crash</h2>",
+        "Times over 5 seeds",
+        "Times over 3 seeds",
+        "bully, formula",
+        "Failover against frames",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("http") && !page.contains("NaN") && !page.contains("inf"), "it needs nothing else");
+    let values = std::fs::read_to_string(folder.join("report.csv")).unwrap();
+    let crash = "\"grid64-leader-crash\",\"Times over 5 seeds: share of runs that took at most so long\",\"failover\",";
+    let failovers: Vec<&str> = values.lines().filter_map(|line| line.strip_prefix(crash)).collect();
+    assert_eq!(failovers.len(), 5, "{values}");
+    assert!(failovers[4].ends_with(",100"), "{failovers:?}");
+    assert!(values.contains("\"Messages, case worst\",\"bully\",4,11\n"), "{values}");
+    assert!(refused(&["report", "no-such-scenario", "--out", out]).contains("no-such-scenario"));
+    assert!(refused(&["report", &scenario("nothing.json", "{}"), "--out", out]).contains("this is no output of"));
+}

@@ -62,8 +62,14 @@ fn one_json_object_is_all_that_is_printed() {
         return;
     }
     let (folder, _share) = (tempfile::tempdir().unwrap(), Share::take(1));
-    let (code, out, error) = finished(swarm(&folder, SHORT).arg("--json"));
+    let [trace, capture] = ["trace.jsonl", "frames.pcapng"].map(|name| folder.path().join(name));
+    let (code, out, error) =
+        finished(swarm(&folder, SHORT).arg("--json").arg("--trace").arg(&trace).arg("--pcap").arg(&capture));
     assert_eq!(code, Some(0), "{error}");
+    let (trace, capture) = (fs::read_to_string(trace).unwrap(), fs::read(capture).unwrap());
+    let sent = trace.matches("\"event\":\"sent\"").count();
+    let packets = capture.windows(4).filter(|bytes| *bytes == [0x08, 0x00, 0x45, 0x00]).count(); // IPv4 on Ethernet
+    assert!(sent > 10 && packets >= sent, "{packets} of {sent}");
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&report["boards"], &report["leader_is_best"]), (&Value::from(3), &Value::from(true)));
     assert!(report["leader"].is_u64() && report["violations"].as_array().is_some_and(Vec::is_empty));

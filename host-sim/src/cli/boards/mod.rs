@@ -6,6 +6,7 @@ mod provision;
 pub(super) mod sizes;
 mod swarm;
 
+use super::files::{FileArgs, Files};
 use super::{EXIT_INTERRUPTED, Ended, interrupts, print, print_line, report};
 use crate::boards::toolchain::prepare_compiler;
 use crate::boards::{App, Board, Inspection, Parts, build, in_file, inspect};

@@ -1,6 +1,7 @@
 //! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
 
 use crate::boards::in_file;
+use crate::pcap::{LinkType, Writer, sender};
 use crate::swarm::WallClock;
 use clap::{Args, ValueEnum};
 use firmware::report::{RecordsAtBoot, Report, Status};
@@ -73,6 +74,9 @@ pub(crate) struct NodeArgs {
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
+    /// Write the frames sent and received to a file that Wireshark opens; see `conclave dissector`.
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
 }
 
 pub(super) const EXAMPLES: &str = "Examples:
@@ -105,6 +109,7 @@ struct Desktop<'a> {
     args: &'a NodeArgs,
     socket: UdpSocket,
     clock: WallClock,
+    capture: Option<Writer<fs::File>>,
     sent: u32,
     received: u32,
     send_failed: u32,
@@ -122,7 +127,10 @@ fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
     let failed = |error: io::Error| io::Error::other(format!("{}: {error}", args.bind));
     let socket = UdpSocket::bind(args.bind).map_err(failed)?;
     socket.set_broadcast(true)?;
-    let mut desktop = Desktop { args, socket, clock: WallClock::start(), sent: 0, received: 0, send_failed: 0 };
+    let create = |path: &PathBuf| Writer::new(fs::File::create(path)?, LinkType::Ethernet);
+    let capture = args.pcap.as_ref().map(|path| create(path).map_err(|error| io::Error::other(in_file(path)(error))));
+    let (capture, clock) = (capture.transpose()?, WallClock::start());
+    let mut desktop = Desktop { args, socket, clock, capture, sent: 0, received: 0, send_failed: 0 };
     let mut node = desktop.boot()?;
     node.handle(desktop.now(), Input::Capacity(Some(Capacity::new(args.capacity))));
     let mut status_at = STATUS_PERIOD_US;
@@ -137,6 +145,9 @@ fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
         // An error is a timeout, or an ICMP error for an earlier datagram.
         if let Ok((count, _)) = desktop.socket.recv_from(&mut buffer) {
             desktop.received = desktop.received.saturating_add(1);
+            if let Some(sender) = sender(&buffer[..count]) {
+                desktop.record(sender, &buffer[..count])?;
+            }
             node.handle(desktop.now(), Input::Frame { bytes: &buffer[..count], quality: QUALITY_UNKNOWN });
         }
         if node.deadline().is_some_and(|deadline| deadline <= desktop.now()) {
@@ -182,6 +193,12 @@ impl Desktop<'_> {
         node.map_err(|error| io::Error::other(error.to_string()))
     }
 
+    /// Writes a frame to the capture, if there is one.
+    fn record(&mut self, sender: u32, frame: &[u8]) -> io::Result<()> {
+        let at = self.clock.micros();
+        self.capture.as_mut().map_or(Ok(()), |capture| capture.frame(at, sender, frame, None))
+    }
+
     /// Stores, sends and logs until the node has no more output; returns whether it halted.
     fn flush(&mut self, node: &mut DesktopNode) -> io::Result<bool> {
         let mut buffer = [0; FRAME_MAX];
@@ -192,6 +209,7 @@ impl Desktop<'_> {
                 }
                 self.log(&Report::Stored(records))?;
             } else if let Some(frame) = node.poll_transmit(self.now(), &mut buffer) {
+                self.record(self.args.id, frame)?;
                 let accepted = self.args.peer.iter().filter(|&&peer| self.socket.send_to(frame, peer).is_ok()).count();
                 let counter = if accepted > 0 { &mut self.sent } else { &mut self.send_failed };
                 *counter = counter.saturating_add(1);

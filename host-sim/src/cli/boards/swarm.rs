@@ -4,6 +4,7 @@ use crate::boards::{App, Parts, toolchain};
 use crate::check;
 use crate::metrics::campaign::Violation;
 use crate::swarm::{self, Count, Entry, Fleet, Image, NODES_MAX, Options, Report, SwarmError};
+use crate::trace::Observer;
 use crate::trace::narrator::{Narrator, time};
 use crate::{Scenario, TraceEvent};
 use clap::Args;
@@ -50,6 +51,8 @@ pub(crate) struct SwarmArgs {
     /// Print one JSON object and nothing else.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    files: super::FileArgs,
 }
 
 /// Runs the swarm; returns 0 if no checker found a violation, 1 if one did.
@@ -103,19 +106,37 @@ fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
         replay: replay(args),
     };
     eprintln!("booting; boards: {}, desktop nodes: {}", scenario.world.nodes - options.desktops, options.desktops);
-    let mut narrator = Narrator::new(scenario.world.nodes);
-    let mut narrate = |event: &TraceEvent| {
-        if let Some(line) = narrator.line(event).filter(|_| !args.json) {
-            let _ = writeln!(std::io::stdout(), "{line}"); // a reader may close the pipe
-        }
-    };
+    let files = args.files.create(&scenario).map_err(refused)?;
+    let mut observers = Observers { narrator: Narrator::new(scenario.world.nodes), quiet: args.json, files };
     let mut own_lines = OwnLines(vec![0; scenario.world.nodes as usize]);
     let mut meanwhile = |_, fleet: &Fleet| {
         if args.image.is_some() && !args.json {
             own_lines.print(fleet);
         }
     };
-    swarm::run(&scenario, args.seed, &options, &mut narrate, &mut meanwhile, &interrupted)
+    let report = swarm::run(&scenario, args.seed, &options, &mut observers, &mut meanwhile, &interrupted);
+    observers.files.finish().map_err(refused)?;
+    report
+}
+
+/// Narrates a run, and writes its files.
+struct Observers<'a> {
+    narrator: Narrator,
+    quiet: bool,
+    files: super::Files<'a>,
+}
+
+impl Observer for Observers<'_> {
+    fn observe(&mut self, event: &TraceEvent) {
+        if let Some(line) = self.narrator.line(event).filter(|_| !self.quiet) {
+            let _ = writeln!(std::io::stdout(), "{line}"); // a reader may close the pipe
+        }
+        self.files.observe(event);
+    }
+
+    fn on_frame(&mut self, frame: &[u8]) {
+        self.files.on_frame(frame);
+    }
 }
 
 /// How many lines of each board's log were read.

@@ -250,7 +250,11 @@ fn a_fault_that_is_added_to_a_run_has_the_effect_it_would_have_had_in_its_plan()
         let mut played = world_of(10, seed, &text);
         for (turn, fault) in (1..).zip(faults) {
             played.run_until(turn * 1_700_000 + seed * 10_007, &mut ());
+            // Just before an event: its moment is not free.
+            let next = played.next_at().unwrap();
+            played.run_until(next - 1, &mut ());
             let at = played.free_moment().unwrap();
+            assert!(at > next, "{at}");
             text = format!("{text}[[faults]]\nat = \"{at}us\"\n{fault}\n");
             let number = turn as u32;
             let steps = world_of(10, seed, &text).plan().faults.clone();

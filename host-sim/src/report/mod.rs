@@ -1,0 +1,149 @@
+//! Reports: what scenarios and comparisons measured, as plots in one page and as comma-separated values.
+
+mod plot;
+mod source;
+
+pub(crate) use source::{Source, read};
+
+use plot::{Plot, Series, Style, escaped};
+use source::{Campaign, Row};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Returns the page: one file that needs no other.
+pub(crate) fn page(sources: &[Source]) -> String {
+    let mut body = String::new();
+    for source in sources {
+        let (title, about) = source.title();
+        let _ = write!(body, "<h2>{}</h2><p>{}</p>", escaped(title), escaped(about));
+        body.extend(plots(source).iter().map(figure));
+    }
+    if let Some(plot) = failover_against_frames(sources) {
+        let _ = write!(body, "<h2>Failover against frames</h2>{}", figure(&plot));
+    }
+    format!("{HEAD}{body}\n</body>\n</html>\n")
+}
+
+const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Conclave: a report</title>\n<style>\n\
+:root { color-scheme: light dark; } body { font: 15px/1.5 system-ui, sans-serif; max-width: 54rem; margin: 1rem auto; padding: 0 1rem; }\n\
+svg { width: 100%; height: auto; } .grid { stroke: currentColor; stroke-opacity: .15; } figure { margin: 1rem 0; }\n\
+figcaption { font-weight: 600; }\n</style>\n</head>\n<body>\n<h1>Conclave: a report</h1>\n";
+
+fn figure(plot: &Plot) -> String {
+    format!("<figure><figcaption>{}</figcaption>{}</figure>\n", escaped(&plot.title), plot.svg())
+}
+
+/// Returns every point of every plot, as comma-separated values.
+pub(crate) fn csv(sources: &[Source]) -> String {
+    let mut lines = String::from("source,plot,series,x,y\n");
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut add = |source: &str, plot: &Plot| {
+        for series in &plot.series {
+            for (x, y) in &series.points {
+                let (source, title, name) = (quoted(source), quoted(&plot.title), quoted(&series.name));
+                let _ = writeln!(lines, "{source},{title},{name},{x},{y}");
+            }
+        }
+    };
+    for source in sources {
+        for plot in &plots(source) {
+            add(source.title().0, plot);
+        }
+    }
+    if let Some(plot) = failover_against_frames(sources) {
+        add("all", &plot);
+    }
+    lines
+}
+
+fn plots(source: &Source) -> Vec<Plot> {
+    match source {
+        Source::Campaign(campaign) => campaign_plots(campaign),
+        Source::Comparison { rows, .. } => comparison_plots(rows),
+    }
+}
+
+/// Plots how times are distributed over the seeds, and what the frames are.
+fn campaign_plots(campaign: &Campaign) -> Vec<Plot> {
+    let times = campaign.measures.iter().filter_map(|(name, measure)| {
+        let name = name.strip_suffix("_us")?;
+        let points: Vec<_> = measure.shares().map(|(value, share)| (value / 1e6, share * 100.0)).collect();
+        Some(Series { name: name.replace('_', " "), points, style: Style::Steps })
+            .filter(|series| !series.points.is_empty())
+    });
+    let times = Plot {
+        title: format!("Times over {} seeds: share of runs that took at most so long", campaign.seeds),
+        x: "seconds",
+        y: "% of the measured times",
+        series: times.collect(),
+        ..Plot::default()
+    };
+    let sent = campaign.frames.iter().filter(|(_, frames)| **frames > 0.0);
+    let frames = (1..).zip(sent).map(|(place, (kind, &frames))| {
+        let points = vec![(f64::from(place), frames)];
+        Series { name: format!("{kind}: {frames:.0}"), points, style: Style::Bars }
+    });
+    let frames =
+        Plot { title: "Frames in a run, by kind".to_owned(), y: "frames", series: frames.collect(), ..Plot::default() };
+    [times, frames].into_iter().filter(|plot| !plot.series.is_empty()).collect()
+}
+
+/// Plots messages and time against the number of nodes, with the formulas beside, one plot for each case.
+fn comparison_plots(rows: &[Row]) -> Vec<Plot> {
+    let mut cases: Vec<&str> = rows.iter().map(|row| row.case.as_str()).collect();
+    cases.dedup();
+    cases.sort_unstable();
+    cases.dedup();
+    let mut plots = Vec::new();
+    for case in cases {
+        let mut algorithms: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.case == case) {
+            algorithms.entry(&row.algorithm).or_default().push(row);
+        }
+        let points = |rows: &[&Row], of: fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
+            rows.iter().filter_map(|row| Some((row.nodes, of(row)?))).collect()
+        };
+        let mut messages = Vec::new();
+        for (&name, rows) in &algorithms {
+            let measured =
+                Series { name: name.to_owned(), points: points(rows, |row| Some(row.messages)), style: Style::Line };
+            let formula = Series {
+                name: format!("{name}, formula"),
+                points: points(rows, |row| row.formula),
+                style: Style::Formula,
+            };
+            messages.extend([measured, formula].into_iter().filter(|series| !series.points.is_empty()));
+        }
+        let times = algorithms.iter().map(|(&name, rows)| {
+            let points = points(rows, |row| row.time);
+            Series { name: name.to_owned(), points, style: Style::Line }
+        });
+        let times: Vec<_> = times.filter(|series| !series.points.is_empty()).collect();
+        let plot = |title: String, y, log, series| Plot { title, x: "nodes", y, log, series };
+        plots.push(plot(format!("Messages, case {case}"), "messages", (true, true), messages));
+        plots.push(plot(format!("Time, case {case}"), "seconds", (true, false), times));
+    }
+    plots.retain(|plot| !plot.series.is_empty());
+    plots
+}
+
+/// Plots, for the scenarios that lose a leader, how long the next took against what a calm network sends.
+fn failover_against_frames(sources: &[Source]) -> Option<Plot> {
+    let point = |source: &Source| {
+        let Source::Campaign(campaign) = source else { return None };
+        let median =
+            |name: &str| campaign.measures.get(name).filter(|measure| measure.count > 0).map(|measure| measure.p50);
+        let (failover, frames) = (median("failover_us")?, median("calm_frames")?);
+        Some(Series { name: campaign.name.clone(), points: vec![(frames, failover / 1e6)], style: Style::Points })
+    };
+    let series: Vec<_> = sources.iter().filter_map(point).collect();
+    let plot = |series| Plot {
+        title: "Medians: seconds to the next leader against frames in a calm minute".to_owned(),
+        x: "frames a minute",
+        y: "seconds",
+        series,
+        ..Plot::default()
+    };
+    (!series.is_empty()).then(|| plot(series))
+}
