@@ -1,6 +1,7 @@
 // The page: it asks the simulator (conclave.wasm) to run, and draws what it answers. It keeps no state of the network.
 
 import { LESSONS } from "./lessons.js";
+import { Recording } from "./recording.js";
 
 const $ = (id) => document.getElementById(id);
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -13,8 +14,11 @@ const { instance } = await WebAssembly.instantiate(bytes, {});
 const { memory, input, ask: askModule, output } = instance.exports;
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 let stopped = false;
+/// A trace that is played instead of a run.
+let recording = null;
 
 function ask(question) {
+  if (recording && recording.answers(question.ask)) return recording.answer(question);
   if (stopped) throw new Error("The simulator stopped. Reload the page.");
   const text = encoder.encode(JSON.stringify(question));
   let length;
@@ -73,6 +77,7 @@ function reopen(moment = 0) {
 }
 
 function openText(text, { name = null, seed = run.seed, acts = [], moment = 0 } = {}) {
+  recording = null;
   const before = { name: run.name, base: run.base, seed: run.seed, acts: run.acts };
   Object.assign(run, { name, base: text, seed, acts });
   try {
@@ -1019,7 +1024,17 @@ $("link").addEventListener("click", async () => {
 
 async function openFile(file) {
   const text = await file.text();
-  trying(() => openText(text, { name: null, acts: [] }));
+  trying(() => (/^\s*\{/.test(text) ? openTrace(file.name, text) : openText(text, { name: null, acts: [] })));
+}
+
+/// Plays a trace, of a run or of a swarm of boards.
+function openTrace(name, text) {
+  const opened = new Recording(name, text);
+  recording = opened;
+  Object.assign(run, { name: null, base: "", acts: [] });
+  reopen(0);
+  view.fit();
+  select(null);
 }
 $("file").addEventListener("change", () => $("file").files[0] && openFile($("file").files[0]));
 addEventListener("dragover", (event) => event.preventDefault());

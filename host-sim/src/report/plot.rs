@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-const WIDTH: f64 = 640.0;
+const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 320.0;
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 150.0;
+const RIGHT: f64 = 210.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 46.0;
 /// Colours that the colour-blind tell apart, after Okabe and Ito.
@@ -74,7 +74,12 @@ impl Axis {
         if self.log {
             let (first, last) = (self.low.log10().ceil() as i32, self.high.log10().floor() as i32);
             let decades: Vec<f64> = (first..=last).map(|power| 10_f64.powi(power)).collect();
-            return if decades.len() > 1 { decades } else { vec![self.low, self.high] };
+            if decades.len() > 2 || self.high >= 50.0 * self.low {
+                return decades;
+            }
+            // Few decades: doublings, as sizes of networks are.
+            let doublings = std::iter::successors(Some(self.low), |tick| Some(tick * 2.0));
+            return doublings.take_while(|tick| *tick <= self.high * 1.001).take(8).collect();
         }
         let rough = (self.high - self.low) / 5.0;
         let power = 10_f64.powf(rough.log10().floor());
@@ -234,6 +239,7 @@ mod tests {
         let log = Axis::new([1.0, 100.0].into_iter(), true, 100.0, 0.0);
         assert_eq!((log.at(1.0), log.at(10.0).round(), log.at(100.0)), (100.0, 50.0, 0.0));
         assert_eq!(log.ticks(), [1.0, 10.0, 100.0]);
+        assert_eq!(Axis::new([4.0, 64.0].into_iter(), true, 0.0, 1.0).ticks(), [4.0, 8.0, 16.0, 32.0, 64.0]);
         assert_eq!([short(0.25), short(3.0), short(1_234.5)], ["0.25", "3", "1234"]);
         let empty = Axis::new(std::iter::empty(), false, 0.0, 1.0);
         assert!(empty.at(0.5).is_finite());

@@ -79,6 +79,29 @@ fn set(browser: &mut Browser, id: &str, value: &str) {
     ));
 }
 
+/// Plays until a condition holds, and pauses at once: the page looks after every picture, however slow the machine is.
+fn play_until(browser: &mut Browser, condition: &str) {
+    browser.click("#play");
+    let held = browser.value(&format!(
+        "new Promise((done) => {{ const look = () => {{
+           if ({condition}) {{ conclave.play(false); done(true); }}
+           else if (!conclave.run.playing) done(false);
+           else requestAnimationFrame(look);
+         }}; look(); }})"
+    ));
+    assert_eq!(held, true, "{condition}: not before the end of the run; {:?}", browser.complaints);
+}
+
+/// Gives the page a file, as its reader would.
+fn drop_file(browser: &mut Browser, name: &str, text: &str) {
+    browser.value(&format!(
+        "(() => {{ const files = new DataTransfer(); files.items.add(new File([{}], '{name}'));
+         const field = document.getElementById('file'); field.files = files.files;
+         field.dispatchEvent(new Event('change')); }})()",
+        serde_json::Value::from(text)
+    ));
+}
+
 const ONE_LEADS: &str = "conclave.run.state.agrees && conclave.run.state.leaders.length === 1";
 
 #[test]
@@ -89,12 +112,11 @@ fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
     };
     let Some(server) = Server::start() else { return };
     let mut browser = Browser::start(program);
-    browser.open(&format!("{}#s=grid64-cold-start&seed=2", server.address));
+    browser.open(&format!("{}#s=grid64-cold-start&seed=2&t=0", server.address));
 
     // A leader appears, is crashed by a click, and the next one appears.
-    set(&mut browser, "speed", "10");
-    browser.wait_for(ONE_LEADS);
-    browser.click("#play");
+    set(&mut browser, "speed", "3");
+    play_until(&mut browser, ONE_LEADS);
     let leader = browser.value("conclave.run.state.leaders[0]").as_u64().unwrap();
     picture(&mut browser, "page-leader");
     let there = place(&mut browser, leader);
@@ -102,10 +124,7 @@ fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
     assert_eq!(browser.value("document.getElementById('node-name').textContent"), leader.to_string());
     browser.click("[data-act=crash]");
     assert_eq!(browser.value(&format!("conclave.run.state.nodes[{leader}][2]")), 0, "it is down");
-    set(&mut browser, "speed", "10");
-    browser.click("#play");
-    browser.wait_for(&format!("{ONE_LEADS} && conclave.run.state.leaders[0] !== {leader}"));
-    browser.click("#play");
+    play_until(&mut browser, &format!("{ONE_LEADS} && conclave.run.state.leaders[0] !== {leader}"));
 
     // A node is dragged out of range.
     (0..3).for_each(|_| browser.click("#zoom-out"));
@@ -122,18 +141,14 @@ fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
     let (top, bottom) = (first[1] - 20.0, last[1] + 20.0);
     browser.drag(&[[left, top], [right, top], [right, bottom], [left, bottom]]);
     assert_eq!(browser.value("/partition/.test(conclave.run.acts.at(-1).fault)"), true);
-    browser.click("#play");
-    let of_side = |browser: &mut Browser, sides: &str| {
-        browser.wait_for(&format!(
-            "(() => {{ const {{ nodes, leaders, agrees }} = conclave.run.state;
-             return agrees && leaders.filter((id) => id !== 7).length === {sides}; }})()"
-        ));
+    // The node that was carried away leads itself.
+    let of_sides = |sides: u32| {
+        format!("conclave.run.state.agrees && conclave.run.state.leaders.filter((id) => id !== 7).length === {sides}")
     };
-    of_side(&mut browser, "2");
+    play_until(&mut browser, &of_sides(2));
     picture(&mut browser, "page-partition");
     browser.click("#heal");
-    of_side(&mut browser, "1");
-    browser.click("#play");
+    play_until(&mut browser, &of_sides(1));
 
     // The link opens the same run at the same moment.
     let [now, hash] = ["conclave.run.state.now", "conclave.run.state.hash"].map(|field| browser.value(field));
@@ -196,6 +211,26 @@ fn a_lesson_runs_through_and_keys_alone_are_enough() {
         assert_eq!(browser.value("document.getElementById('problem').textContent"), "");
     }
 
+    // A trace plays to the leader that the run ended with; other files are refused in a sentence.
+    let trace = file("played-by-the-page.jsonl");
+    let (_, report, _) =
+        crate::support::conclave(&["run", "demo", "--seed", "1", "--trace", trace.to_str().unwrap(), "--json"]);
+    let frames = serde_json::from_str::<serde_json::Value>(&report).unwrap()["frames"]["report"].as_f64();
+    drop_file(&mut browser, "demo.jsonl", &std::fs::read_to_string(trace).unwrap());
+    browser.wait_for("conclave.run.about.name === 'demo.jsonl'");
+    browser.click("#end");
+    browser.wait_for("conclave.settled() && conclave.run.state.ended");
+    assert_eq!(browser.value(ONE_LEADS), true);
+    assert_eq!(browser.value("conclave.run.state.sent[conclave.run.state.kinds.indexOf('report')]").as_f64(), frames);
+    browser.click("#crash-leader");
+    assert_eq!(browser.value("/a recording/.test(document.getElementById('problem').textContent)"), true);
+    for (name, text, sentence) in
+        [("x.jsonl", "{}", "x.jsonl:1: this line is no event"), ("x.toml", "nodes = 3", "the key \"name\" is missing")]
+    {
+        drop_file(&mut browser, name, text);
+        browser.wait_for(&format!("document.getElementById('problem').textContent.includes({sentence:?})"));
+    }
+
     // A node is selected, crashed, rebooted, paused and carried with keys alone.
     browser.open(&format!("{}#s=demo&seed=1&t=5000000", server.address));
     browser.value("document.getElementById('network').focus()");
@@ -216,12 +251,11 @@ fn a_lesson_runs_through_and_keys_alone_are_enough() {
     assert_eq!(opened, true);
     browser.open(&format!("{}#s=demo&seed=1&t=20000000", server.address));
     browser.size(360, 740);
-    assert_eq!(browser.value("document.scrollingElement.scrollWidth <= 360"), true);
+    browser.wait_for("innerWidth === 360 && document.scrollingElement.scrollWidth <= 360");
     picture(&mut browser, "page-small");
     browser.size(1_280, 900);
     browser.prefer("prefers-color-scheme", "dark");
-    let dark = "getComputedStyle(document.body).backgroundColor";
-    assert_eq!(browser.value(dark), "rgb(22, 24, 27)");
+    browser.wait_for("getComputedStyle(document.body).backgroundColor === 'rgb(22, 24, 27)'");
     browser.open(&format!("{}#s=demo&seed=1&t=30000000", server.address));
     picture(&mut browser, "page-dark");
     browser.prefer("prefers-reduced-motion", "reduce");

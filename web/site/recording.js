@@ -1,0 +1,149 @@
+// A trace that `conclave run --trace` or `conclave swarm --trace` wrote, played in place of a run.
+//
+// It answers the questions that the simulator answers about a run that is open. A trace does not say where nodes are: they
+// stand on a circle, and there are no links to draw.
+
+const UP = 1, DOWN = 0, PAUSED = 2;
+const SAMPLES_MAX = 600, SAMPLE_MIN = 250000;
+const QUESTIONS = ["open", "run", "step", "look", "act", "add-node", "without", "set", "save"];
+const REFUSED = "This is a recording: it can be watched, and not be changed.";
+
+export class Recording {
+  constructor(name, text) {
+    this.events = text.split("\n").filter((line) => line.trim()).map((line, index) => {
+      let event = null;
+      try {
+        event = JSON.parse(line);
+      } catch { /* told below */ }
+      if (typeof event?.at !== "number" || typeof event.event !== "string") throw new Error(`${name}:${index + 1}: this line is no event of a trace.`);
+      return event;
+    });
+    if (this.events.length === 0) throw new Error(`${name}: the trace is empty.`);
+    const ids = this.events.flatMap(({ node, from, leader }) => [node, from, leader]).filter((id) => Number.isInteger(id));
+    this.count = ids.reduce((most, id) => Math.max(most, id), 0) + 1;
+    this.duration = this.events.at(-1).at;
+    this.period = Math.max(SAMPLE_MIN, Math.ceil(this.duration / SAMPLES_MAX));
+    this.name = name;
+    this.begin();
+  }
+
+  begin() {
+    const around = (id, of) => 40 + 40 * of((2 * Math.PI * id) / this.count);
+    this.nodes = Array.from({ length: this.count }, (_, id) => [around(id, Math.cos), around(id, Math.sin), DOWN, -1, -1, 0, 0, 0]);
+    Object.assign(this, { at: 0, now: 0, frames: [], sentences: [], kinds: [], sent: [], samples: [], locks: new Map(), app: [], frameCount: 0, changes: 0 });
+  }
+
+  answers(question) {
+    return QUESTIONS.includes(question);
+  }
+
+  answer(question) {
+    switch (question.ask) {
+      case "open":
+        this.begin();
+        return { name: this.name, about: `${this.name}: a recording of ${this.count} nodes, ${this.events.length} events.`, claims: [], nodes: this.count,
+          duration: this.duration, election: "", quorum: false, group: false, range: null, range_max: null, mutex: null, locks: null, app: false, text: "" };
+      case "run": {
+        for (let left = question.budget; left > 0; left--) {
+          const event = this.events[this.at];
+          if (!event || event.at > question.until) {
+            this.sampleBefore(question.until);
+            this.now = Math.max(this.now, Math.min(question.until, this.duration));
+            return { reached: true, now: this.now };
+          }
+          this.take(event);
+        }
+        return { reached: false, now: this.now };
+      }
+      case "step": {
+        const seen = () => this.frames.length + this.sentences.length;
+        for (const before = seen(); seen() === before && this.at < this.events.length;) this.take(this.events[this.at]);
+        return { now: this.now };
+      }
+      case "look":
+        return this.look(question.samples);
+      case "without":
+        return { text: question.text };
+      default:
+        throw new Error(REFUSED);
+    }
+  }
+
+  look(samples) {
+    const { frames, sentences } = this;
+    [this.frames, this.sentences] = [[], []];
+    return { now: this.now, ended: this.at >= this.events.length, hash: "of no run: a recording", nodes: this.nodes.map((node) => [...node]), links: null,
+      kinds: [...this.kinds], sent: [...this.sent], frames: frames.slice(0, 3000), sentences: sentences.slice(-500), locks: [], app: [], tree: [],
+      samples: this.samples.slice(samples) };
+  }
+
+  sampleBefore(moment) {
+    for (let next; (next = (this.samples.length + 1) * this.period) < moment;) {
+      const up = this.nodes.filter((node) => node[2] === UP);
+      const leaders = new Set(up.map((node) => node[4]));
+      const agree = up.length > 0 && leaders.size === 1 && !leaders.has(-1) ? 1 : 0;
+      this.samples.push([next, this.frameCount, agree, this.changes, 0, 0]);
+      [this.frameCount, this.changes] = [0, 0];
+    }
+  }
+
+  kind(name) {
+    const known = this.kinds.indexOf(name);
+    if (known >= 0) return known;
+    this.sent.push(0);
+    return this.kinds.push(name) - 1;
+  }
+
+  say(event, text) {
+    this.sentences.push([event.at, event.node, text]);
+  }
+
+  take(event) {
+    this.sampleBefore(event.at);
+    this.at += 1;
+    this.now = event.at;
+    const node = this.nodes[event.node], id = event.node;
+    switch (event.event) {
+      case "boot":
+        Object.assign(node, { 2: UP, 4: -1, 5: 0 });
+        return this.say(event, `node ${id} starts${event.blank ? " without its records" : ""}`);
+      case "crash":
+        Object.assign(node, { 2: DOWN, 4: -1, 5: 0 });
+        return this.say(event, `node ${id} fails`);
+      case "pause":
+        node[2] = PAUSED;
+        return this.say(event, `node ${id} is paused`);
+      case "resume":
+        node[2] = UP;
+        return this.say(event, `node ${id} resumes`);
+      case "capacity":
+        node[3] = event.capacity ?? -1;
+        return undefined;
+      case "leads":
+        if (node[4] !== id) this.changes += 1;
+        Object.assign(node, { 4: id, 5: Number.parseInt(event.term, 10), 6: 1 });
+        return this.say(event, `node ${id} LEADS, term ${node[5]}`);
+      case "follows":
+        if (node[4] !== event.leader) this.say(event, `node ${id} follows node ${event.leader}`);
+        return void Object.assign(node, { 4: event.leader, 5: Number.parseInt(event.term, 10), 6: 0 });
+      case "leaderless":
+        Object.assign(node, { 4: -1, 6: 0 });
+        return this.say(event, `node ${id} has no leader`);
+      case "sent":
+        this.sent[this.kind(event.kind)] += 1;
+        this.frameCount += 1;
+        return undefined;
+      case "received":
+        return void this.frames.push([event.at, this.kind(event.kind), event.from, id, 1]);
+      case "partition":
+        return this.say(event, "THE NETWORK IS PARTITIONED");
+      case "heal":
+        return this.say(event, "THE PARTITION IS HEALED");
+      case "lock":
+        if (["acquired", "released", "lost"].includes(event.lock_event)) this.say(event, `node ${id}: lock ${event.lock} ${event.lock_event}`);
+        return undefined;
+      default:
+        return undefined; // not drawn
+    }
+  }
+}
