@@ -10,10 +10,13 @@ mod report;
 mod results;
 mod run;
 mod scenarios;
+mod screen;
 #[cfg(unix)]
 mod serve;
 mod snapshot;
 mod terminate;
+#[cfg(unix)]
+mod watch;
 
 use crate::base::nearest::unknown;
 use crate::draw::map::Charset;

@@ -40,12 +40,17 @@ pub(super) struct RunArgs {
     csv: bool,
     #[command(flatten)]
     files: FileArgs,
+    /// Watch one seed on the terminal, with keys: pause, step, speed, kill, cut, heal.
+    #[cfg(unix)]
+    #[arg(long, conflicts_with_all = ["seeds", "json", "csv", "trace", "pcap"])]
+    watch: bool,
 }
 
 pub(super) const EXAMPLES: &str = "Examples:
   conclave run grid64-leader-crash --seeds 0..100
   conclave run my-network.toml --seed 7 --trace trace.jsonl
   conclave run my-network.toml --seed 7 --pcap frames.pcapng
+  conclave run grid64-split-heal --watch
   conclave run lan20-leader-crash --election ring:winner=lowest,direction=backward
   conclave run lock-storm --mutex suzuki-kasami --json";
 
@@ -64,12 +69,18 @@ pub(super) fn seeds(text: &str) -> Result<Range<u64>, String> {
 
 /// Runs the scenario; returns 0 if no checker found a violation, 1 if one did.
 pub(super) fn run(args: &RunArgs) -> super::Ended {
+    #[cfg(unix)]
+    if args.watch {
+        let scenario = scenario(args)?;
+        return super::watch::run(&scenario, args.seed.unwrap_or(scenario.seeds.start));
+    }
     let report = report(args)?;
     let text = if args.csv { show_csv } else { show };
     Ok(super::report(&report, args.json, text, report.violations.is_empty()))
 }
 
-fn report(args: &RunArgs) -> Result<Report, String> {
+/// Reads the scenario, with what the flags choose instead.
+fn scenario(args: &RunArgs) -> Result<Scenario, String> {
     let mut scenario = Scenario::find(&args.file, check::OF_LOCKS)?;
     if let Some(name) = &args.election {
         scenario = scenario.with_election(name)?;
@@ -80,6 +91,11 @@ fn report(args: &RunArgs) -> Result<Report, String> {
     if let Some(name) = &args.detection {
         scenario = scenario.with_detection(name)?;
     }
+    Ok(scenario)
+}
+
+fn report(args: &RunArgs) -> Result<Report, String> {
+    let scenario = scenario(args)?;
     let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
     let seeds = seeds.unwrap_or(scenario.seeds.clone());
     let count = seeds.end - seeds.start;

@@ -1,6 +1,8 @@
 //! `conclave demo` in a pipe.
 
-use crate::support::{command, refused, succeeds, survives_a_closed_pipe};
+#[cfg(unix)]
+use crate::support::on_a_terminal;
+use crate::support::{refused, succeeds, survives_a_closed_pipe};
 
 /// Returns the phases of the text, without its head.
 fn phases(text: &str) -> Vec<&str> {
@@ -55,36 +57,10 @@ fn every_phase_is_printed_with_its_map_and_its_leaders_whatever_the_seed() {
     }
 }
 
-/// Plays the demo on a terminal of its own, presses these keys, and returns what the terminal received.
-#[cfg(unix)]
-fn played(keys: &str) -> String {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    use std::fs::{File, OpenOptions};
-    use std::io::{Read as _, Write as _};
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&ours).and_then(|()| unlockpt(&ours)).unwrap();
-    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
-    let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
-    let mut command = command(&["demo", "--speed", "2"]);
-    command.env("TERM", "xterm").stdin(theirs.try_clone().unwrap()).stdout(theirs.try_clone().unwrap()).stderr(theirs);
-    let mut child = command.spawn().unwrap();
-    drop(command); // it holds their end, too
-    let mut ours = File::from(ours);
-    let (mut text, mut bytes, mut pressed) = (Vec::new(), [0; 4_096], false);
-    while let Ok(count @ 1..) = ours.read(&mut bytes) {
-        text.extend_from_slice(&bytes[..count]);
-        if !std::mem::replace(&mut pressed, true) {
-            ours.write_all(keys.as_bytes()).unwrap(); // the first scene is shown
-        }
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    String::from_utf8(text).unwrap()
-}
-
 #[test]
 #[cfg(unix)]
 fn on_a_terminal_a_key_ends_the_playback_and_the_last_map_stays() {
-    let text = played("q");
+    let text = on_a_terminal(&["demo", "--speed", "2"], "q");
     let (during, after) = text.split_once("\x1b[?1049l").unwrap();
     assert!(during.contains("q ends") && !during.contains(" LEADS, "), "it ends before the election");
     let (map, summary) = after.split_once("SUMMARY").unwrap();

@@ -199,3 +199,16 @@ fn a_report_plots_scenarios_and_comparisons_in_one_page_and_as_values() {
     assert!(refused(&["report", "no-such-scenario", "--out", out]).contains("no-such-scenario"));
     assert!(refused(&["report", &scenario("nothing.json", "{}"), "--out", out]).contains("this is no output of"));
 }
+
+#[test]
+#[cfg(unix)]
+fn a_run_is_watched_on_a_terminal_and_ends_with_what_was_done() {
+    assert_eq!(refused(&["run", "grid64-cold-start", "--watch"]), "--watch needs a terminal\n");
+    assert!(refused(&["run", "grid64-cold-start", "--watch", "--json"]).contains("cannot be used with"));
+    let text = crate::support::on_a_terminal(&["run", "grid64-cold-start", "--watch", "--seed", "1"], " kchrq");
+    let (during, after) = text.split_once("\x1b[?1049l").unwrap();
+    assert!(during.contains("grid64-cold-start, 64 nodes, seed 1") && during.contains("h heal  q quit"), "{during}");
+    let order = ["node = \"leader\"", "cut = \"left-right\"", "do = \"heal\"", "do = \"restart\"", "trace hash "];
+    let found: Vec<_> = order.iter().map(|part| after.find(part)).collect();
+    assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{after}");
+}

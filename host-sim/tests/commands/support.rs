@@ -53,3 +53,30 @@ pub(crate) fn file(name: &str) -> PathBuf {
     let _ = std::fs::remove_file(&path);
     path
 }
+
+/// Runs a command on a terminal of its own, presses these keys after its first picture, and returns what the terminal
+/// received.
+#[cfg(unix)]
+pub(crate) fn on_a_terminal(arguments: &[&str], keys: &str) -> String {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use std::fs::{File, OpenOptions};
+    use std::io::{Read as _, Write as _};
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).and_then(|()| unlockpt(&ours)).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
+    let mut command = command(arguments);
+    command.env("TERM", "xterm").stdin(theirs.try_clone().unwrap()).stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    let mut child = command.spawn().unwrap();
+    drop(command); // it holds their end, too
+    let mut ours = File::from(ours);
+    let (mut text, mut bytes, mut pressed) = (Vec::new(), [0; 4_096], false);
+    while let Ok(count @ 1..) = ours.read(&mut bytes) {
+        text.extend_from_slice(&bytes[..count]);
+        if !std::mem::replace(&mut pressed, true) {
+            ours.write_all(keys.as_bytes()).unwrap(); // it has drawn
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    String::from_utf8(text).unwrap()
+}

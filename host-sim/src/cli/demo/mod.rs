@@ -1,23 +1,21 @@
 //! `conclave demo`: plays the wireless election on a small simulated radio network.
 //!
 //! The run is simulated first, in milliseconds, and recorded as a [`playback`]: scenes and lines. The playback is then
-//! shown on a terminal ([`screen`], [`frame`], [`panel`]) or printed into a pipe ([`plain`]).
+//! shown on a terminal ([`frame`], [`panel`]) or printed into a pipe ([`plain`]).
 
 mod flood;
 mod frame;
-mod keys;
 mod log;
 mod panel;
 mod plain;
 mod playback;
-mod screen;
 
+use super::screen::{Key, Screen};
 use clap::Args;
-use keys::Key;
 use playback::Playback;
-use screen::Screen;
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Args)]
 pub(super) struct DemoArgs {
@@ -69,13 +67,51 @@ fn play(playback: &Playback, speed: f64, colours: bool, screen: &mut Screen) -> 
             continue;
         }
         screen.show(&frame::draw(playback, scene, Screen::size(), super::charset()), colours)?;
-        match screen.wait(pause)? {
-            Some(Key::Quit) => break,
-            Some(Key::Next) => skipped = Some(scene.phase),
-            Some(Key::Pause) | None => {} // the pause is over
+        match wait(screen, pause)? {
+            Some(Asked::Quit) => break,
+            Some(Asked::Next) => skipped = Some(scene.phase),
+            Some(Asked::Pause) | None => {} // the pause is over
         }
     }
     Ok(())
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// The space bar: to stop, and to go on.
+    Pause,
+    /// To the next phase.
+    Next,
+    /// To the summary.
+    Quit,
+}
+
+impl Asked {
+    fn by(key: Key) -> Option<Self> {
+        match key {
+            Key::Character(b' ') => Some(Self::Pause),
+            Key::Character(b'n') | Key::Right => Some(Self::Next),
+            Key::Character(b'q') | Key::Escape => Some(Self::Quit),
+            Key::Character(_) => None,
+        }
+    }
+}
+
+/// Waits; the space bar holds the time, another key that asks for something ends the wait.
+fn wait(screen: &mut Screen, mut time: Duration) -> std::io::Result<Option<Asked>> {
+    let mut held = false;
+    loop {
+        let Some((key, left)) = screen.wait(if held { Duration::MAX } else { time })? else { return Ok(None) };
+        if !held {
+            time = left;
+        }
+        match Asked::by(key) {
+            Some(Asked::Pause) => held = !held,
+            Some(asked) => return Ok(Some(asked)),
+            None => {} // no key of this
+        }
+    }
 }
 
 fn last_map(playback: &Playback, colours: bool) -> String {

@@ -1,7 +1,10 @@
-//! The terminal during the playback: the alternate screen without a cursor, restored in every case.
+//! The terminal while something is played on it: the alternate screen without a cursor, restored in every case.
 
-use super::keys::{Key, Keys};
+mod keys;
+
 use crate::draw::map::Canvas;
+pub(super) use keys::Key;
+use keys::Keys;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -52,10 +55,9 @@ impl Screen {
         write(&text)
     }
 
-    /// Waits, unless interrupted; while the process is stopped, the terminal is restored. The space bar holds the time;
-    /// another key ends the wait and is returned.
-    pub(super) fn wait(&mut self, mut time: Duration) -> io::Result<Option<Key>> {
-        let mut held = false;
+    /// Waits, unless interrupted; while the process is stopped, the terminal is restored. A key ends the wait: it is
+    /// returned with the time that is left.
+    pub(super) fn wait(&mut self, mut time: Duration) -> io::Result<Option<(Key, Duration)>> {
         loop {
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::Interrupted.into());
@@ -68,19 +70,15 @@ impl Screen {
                 self.keys.listen();
                 write(ENTER)?;
             }
-            match self.keys.poll() {
-                Some(Key::Pause) => held = !held,
-                Some(key) => return Ok(Some(key)),
-                None => {} // time passes
+            if let Some(key) = self.keys.poll() {
+                return Ok(Some((key, time)));
             }
             if time.is_zero() {
                 return Ok(None);
             }
             let slice = time.min(SLICE);
             std::thread::sleep(slice);
-            if !held {
-                time -= slice;
-            }
+            time -= slice;
         }
     }
 }
