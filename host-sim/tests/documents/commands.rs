@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Commands that are run elsewhere: how they begin, the file that runs them, and what it says there.
-const ELSEWHERE: [(&str, &str, &str); 14] = [
+const ELSEWHERE: [(&str, &str, &str); 17] = [
     (".ci/run", ".ci/run", "step \"tests"),
     ("cargo test", ".ci/run", "\ncargo test"),
     ("cargo clippy --all-targets -- -D warnings", ".ci/run", "\ncargo clippy --all-targets -- -D warnings"),
@@ -24,6 +24,10 @@ const ELSEWHERE: [(&str, &str, &str); 14] = [
     // All images are built there.
     ("cargo sizes", ".ci/run", "-- sizes"),
     ("cargo firmware", ".ci/run", "-- sizes"),
+    // A server, a terminal, and a program that may be missing.
+    ("conclave serve", "host-sim/tests/commands/page.rs", "\"serve\", \"--port\""),
+    ("conclave run mine.toml --watch", "host-sim/tests/commands/run.rs", "\"--watch\""),
+    ("tshark -X lua_script:conclave.lua -r frames.pcapng", "host-sim/tests/commands/run.rs", "lua_script:"),
     ("conclave results", "host-sim/tests/documents/results.rs", "[\"results\", \"--quick\"]"),
 ];
 
