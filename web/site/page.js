@@ -129,7 +129,7 @@ function undo(index) {
 
 // Time. A frame of the page runs the simulator for at most so long.
 
-const FRAME_BUDGET_MS = 14, SLICE = 1500;
+const FRAME_BUDGET_MS = 14, SLICE = 1500, LESSON_GRAIN = 50000;
 
 /// Runs towards a moment; returns whether it came there.
 function advance(moment, budget = FRAME_BUDGET_MS) {
@@ -155,6 +155,20 @@ function seek(moment) {
   look();
 }
 
+/// Plays towards a moment, or to where a lesson has something to tell; returns whether it came there.
+function playTo(moment) {
+  const start = performance.now();
+  for (;;) {
+    // A lesson looks at fixed moments: what it sees does not depend on the machine.
+    const next = lesson ? Math.min(moment, (Math.floor(run.state.now / LESSON_GRAIN) + 1) * LESSON_GRAIN) : moment;
+    const came = advance(next);
+    look();
+    lesson?.watch();
+    if (!came || !run.playing || performance.now() - start > FRAME_BUDGET_MS) return false;
+    if (next >= moment) return true;
+  }
+}
+
 let lastFrame = performance.now();
 
 function tick(now) {
@@ -164,13 +178,11 @@ function tick(now) {
     if (run.seeking !== null) {
       if (advance(run.seeking, 40)) run.seeking = null;
       look();
-    } else if (run.playing && !run.state?.ended) {
+    } else if (run.playing) {
       run.target = Math.min(run.target + passed * 1000 * run.speed, run.about.duration);
       // A machine that cannot keep up runs slower than asked, and stays responsive.
-      if (!advance(run.target)) run.target = look().now;
-      else look();
-      if (run.state.ended && run.state.now >= run.about.duration) play(false);
-      lesson?.watch();
+      if (!playTo(run.target)) run.target = run.state.now;
+      if (run.state.now >= run.about.duration) play(false);
     }
   } catch (error) {
     say(error.message);

@@ -58,8 +58,8 @@ impl Browser {
         });
         let (session, complaints) = (None, Vec::new());
         let mut browser = Self { child, requests, answers, session, number: 0, complaints, _profile: profile };
-        let targets = browser.call("Target.getTargets", &json!({}));
-        let page = targets["targetInfos"].as_array().unwrap().iter().find(|target| target["type"] == "page").unwrap();
+        // Of its own: the one that the browser opens by itself may not be there yet.
+        let page = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": page["targetId"], "flatten": true });
         let attached = browser.call("Target.attachToTarget", &attach);
         browser.session = attached["sessionId"].as_str().map(str::to_owned);
@@ -71,6 +71,10 @@ impl Browser {
     }
 
     pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        self.try_call(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    fn try_call(&mut self, method: &str, parameters: &Value) -> Result<Value, Value> {
         self.number += 1;
         let mut request = json!({ "id": self.number, "method": method, "params": parameters });
         if let Some(session) = &self.session {
@@ -80,8 +84,8 @@ impl Browser {
         loop {
             let answer = self.answers.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no answer to {method}"));
             if answer["id"] == self.number {
-                assert!(answer["error"].is_null(), "{method}: {answer}");
-                return answer["result"].clone();
+                let (result, error) = (answer["result"].clone(), answer["error"].clone());
+                return if error.is_null() { Ok(result) } else { Err(error) };
             }
             if ["Runtime.exceptionThrown", "Log.entryAdded"].iter().any(|name| answer["method"] == *name) {
                 self.complaints.push(answer["params"].to_string());
@@ -91,23 +95,28 @@ impl Browser {
 
     /// Returns the value of an expression in the page.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
-        let result = self.call("Runtime.evaluate", &parameters);
-        assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
-        result["result"]["value"].clone()
+        self.try_value(expression).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
-    /// Waits until an expression in the page is true.
+    fn try_value(&mut self, expression: &str) -> Result<Value, Value> {
+        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let result = self.try_call("Runtime.evaluate", &parameters)?;
+        if result["exceptionDetails"].is_null() { Ok(result["result"]["value"].clone()) } else { Err(result) }
+    }
+
+    /// Waits until an expression in the page is true. Between two pages there is none, and it has no value.
     pub(crate) fn wait_for(&mut self, expression: &str) {
         for _ in 0..PATIENCE.as_millis() / POLL.as_millis() {
-            if self.value(expression) == true {
+            if self.try_value(expression).is_ok_and(|value| value == true) {
                 return;
             }
             thread::sleep(POLL);
         }
-        let state =
-            self.value("JSON.stringify([conclave.run.state?.now, conclave.run.state?.leaders, conclave.run.playing])");
-        panic!("never true: {expression}; {state}; {:?}", self.complaints);
+        let state = self.try_value(
+            "JSON.stringify([conclave.run.state?.now, conclave.run.state?.leaders, conclave.run.playing,
+             document.getElementById('problem').textContent])",
+        );
+        panic!("never true: {expression}; {state:?}; {:?}", self.complaints);
     }
 
     pub(crate) fn open(&mut self, address: &str) {
