@@ -1,6 +1,7 @@
 // The page: it asks the simulator (conclave.wasm) to run, and draws what it answers. It keeps no state of the network.
 
 import { LESSONS } from "./lessons.js";
+import { Live } from "./live.js";
 import { Recording } from "./recording.js";
 
 const $ = (id) => document.getElementById(id);
@@ -14,7 +15,7 @@ const { instance } = await WebAssembly.instantiate(bytes, {});
 const { memory, input, ask: askModule, output } = instance.exports;
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 let stopped = false;
-/// A trace that is played instead of a run.
+/// A trace that is played instead of a run, or a swarm that is followed.
 let recording = null;
 
 function ask(question) {
@@ -110,6 +111,14 @@ function setKey(table, key, value) {
 }
 
 function act(fault) {
+  if (recording?.act) {
+    const acted = (at) => {
+      run.acts.push({ at, fault });
+      say(null);
+      showActs();
+    };
+    return void recording.act(fault).then(acted, (error) => say(error.message));
+  }
   return trying(() => {
     const { at } = ask({ ask: "act", fault });
     run.acts.push({ at, fault });
@@ -178,6 +187,9 @@ function tick(now) {
     if (run.seeking !== null) {
       if (advance(run.seeking, 40)) run.seeking = null;
       look();
+    } else if (run.playing && recording?.running) {
+      run.about.duration = recording.duration;
+      playTo(recording.duration);
     } else if (run.playing) {
       run.target = Math.min(run.target + passed * 1000 * run.speed, run.about.duration);
       // A machine that cannot keep up runs slower than asked, and stays responsive.
@@ -634,6 +646,9 @@ function showNode() {
   const node = selected === null ? null : run.state.nodes[selected];
   $("node-name").textContent = node ? selected : "none: click one, or use the arrow keys in the network";
   for (const button of document.querySelectorAll("[data-act], #capacity-form button")) button.disabled = !node;
+  const lines = node ? run.state.lines?.[selected] : null;
+  $("node-log").hidden = !lines?.length;
+  $("node-log").textContent = lines?.join("\n") ?? "";
   if (!node) return facts($("node-facts"), []);
   const power = ["down", "up", "paused"][node[NODE.power]];
   const leader = node[NODE.leader];
@@ -751,7 +766,7 @@ function showActs() {
     time.textContent = seconds(at);
     button.textContent = "undo";
     button.addEventListener("click", () => undo(index));
-    item.append(time, fault.replaceAll("\n", ", ").replaceAll("do = ", "").replaceAll('"', ""), button);
+    item.append(time, fault.replaceAll("\n", ", ").replaceAll("do = ", "").replaceAll('"', ""), ...(recording ? [] : [button]));
     return item;
   }));
 }
@@ -896,6 +911,7 @@ function inside(path) {
 function addNode(px, py) {
   const [x, y] = view.metres(px, py);
   trying(() => {
+    if (recording) throw new Error(recording.refused);
     const { now } = run.state;
     const acts = run.acts;
     run.acts = [];
@@ -998,7 +1014,7 @@ const seekSafely = (moment) => trying(() => {
 });
 
 $("play").addEventListener("click", () => {
-  if (run.state.now >= run.about.duration) seekSafely(0);
+  if (run.state.now >= run.about.duration && !recording?.running) seekSafely(0);
   play(!run.playing);
 });
 $("step").addEventListener("click", step);
@@ -1040,8 +1056,9 @@ async function openFile(file) {
 }
 
 /// Plays a trace, of a run or of a swarm of boards.
-function openTrace(name, text) {
-  const opened = new Recording(name, text);
+const openTrace = (name, text) => openRecording(new Recording(name, text));
+
+function openRecording(opened) {
   recording = opened;
   Object.assign(run, { name: null, base: "", acts: [] });
   reopen(0);
@@ -1085,6 +1102,12 @@ async function permalink() {
 
 async function openLink() {
   const fields = new URLSearchParams(location.hash.slice(1));
+  if (fields.has("swarm")) {
+    const live = await Live.follow(fields.get("swarm"), () => live === recording && say("The swarm has ended, or its server is gone. What was can be played."));
+    openRecording(live);
+    play(true);
+    return false;
+  }
   const acts = fields.getAll("a").map((words) => {
     const [, at, fault] = /^(\d+):(.*)$/s.exec(words) ?? [];
     if (!at) throw new Error(`The link is damaged: "${words}" is no act.`);
@@ -1174,7 +1197,7 @@ async function begin() {
     const paused = await openLink();
     resize();
     view.fit();
-    play(!paused && !reducedMotion.matches);
+    play(!paused && (!reducedMotion.matches || Boolean(recording?.running)));
   } catch (error) {
     say(error.message);
     if (!run.state) openShipped("demo", { seed: 0, acts: [] });

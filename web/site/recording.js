@@ -6,7 +6,8 @@
 const UP = 1, DOWN = 0, PAUSED = 2;
 const SAMPLES_MAX = 600, SAMPLE_MIN = 250000;
 const QUESTIONS = ["open", "run", "step", "look", "act", "add-node", "without", "set", "save"];
-const REFUSED = "This is a recording: it can be watched, and not be changed.";
+/// How many lines of each node's log are kept.
+const LINES_MAX = 60;
 
 export class Recording {
   constructor(name, text) {
@@ -23,14 +24,19 @@ export class Recording {
     this.count = ids.reduce((most, id) => Math.max(most, id), 0) + 1;
     this.duration = this.events.at(-1).at;
     this.period = Math.max(SAMPLE_MIN, Math.ceil(this.duration / SAMPLES_MAX));
-    this.name = name;
+    const around = (id, of) => 40 + 40 * of((2 * Math.PI * id) / this.count);
+    this.places = Array.from({ length: this.count }, (_, id) => [around(id, Math.cos), around(id, Math.sin)]);
+    const locks = this.events.filter(({ event }) => event === "lock").reduce((most, { lock }) => Math.max(most, lock), -1) + 1;
+    this.about = { name, about: `${name}: a recording of ${this.count} nodes, ${this.events.length} events.`, claims: [], nodes: this.count, election: "",
+      quorum: false, group: false, range: null, range_max: null, mutex: null, locks: locks ? Array.from({ length: locks }, (_, at) => `lock ${at}`) : null, app: false, text: "" };
+    this.refused = "This is a recording: it can be watched, and not be changed.";
     this.begin();
   }
 
   begin() {
-    const around = (id, of) => 40 + 40 * of((2 * Math.PI * id) / this.count);
-    this.nodes = Array.from({ length: this.count }, (_, id) => [around(id, Math.cos), around(id, Math.sin), DOWN, -1, -1, 0, 0, 0]);
-    Object.assign(this, { at: 0, now: 0, frames: [], sentences: [], kinds: [], sent: [], samples: [], locks: new Map(), app: [], frameCount: 0, changes: 0 });
+    this.nodes = this.places.map(([x, y]) => [x, y, DOWN, -1, -1, 0, 0, 0]);
+    Object.assign(this, { at: 0, now: 0, frames: [], sentences: [], kinds: [], sent: [], samples: [], locks: new Map(), lines: this.places.map(() => []),
+      frameCount: 0, changes: 0, longestWait: 0, linksShown: false });
   }
 
   answers(question) {
@@ -41,8 +47,7 @@ export class Recording {
     switch (question.ask) {
       case "open":
         this.begin();
-        return { name: this.name, about: `${this.name}: a recording of ${this.count} nodes, ${this.events.length} events.`, claims: [], nodes: this.count,
-          duration: this.duration, election: "", quorum: false, group: false, range: null, range_max: null, mutex: null, locks: null, app: false, text: "" };
+        return { ...this.about, duration: this.duration };
       case "run": {
         for (let left = question.budget; left > 0; left--) {
           const event = this.events[this.at];
@@ -65,15 +70,17 @@ export class Recording {
       case "without":
         return { text: question.text };
       default:
-        throw new Error(REFUSED);
+        throw new Error(this.refused);
     }
   }
 
   look(samples) {
     const { frames, sentences } = this;
     [this.frames, this.sentences] = [[], []];
-    return { now: this.now, ended: this.at >= this.events.length, hash: "of no run: a recording", nodes: this.nodes.map((node) => [...node]), links: null,
-      kinds: [...this.kinds], sent: [...this.sent], frames: frames.slice(0, 3000), sentences: sentences.slice(-500), locks: [], app: [], tree: [],
+    const links = this.linksShown ? null : (this.links ?? null);
+    this.linksShown = true;
+    return { now: this.now, ended: this.at >= this.events.length, hash: "of no run: a recording", nodes: this.nodes.map((node) => [...node]), links, lines: this.lines,
+      kinds: [...this.kinds], sent: [...this.sent], frames: frames.slice(0, 3000), sentences: sentences.slice(-500), locks: [...this.locks.values()], app: [], tree: [],
       samples: this.samples.slice(samples) };
   }
 
@@ -82,8 +89,8 @@ export class Recording {
       const up = this.nodes.filter((node) => node[2] === UP);
       const leaders = new Set(up.map((node) => node[4]));
       const agree = up.length > 0 && leaders.size === 1 && !leaders.has(-1) ? 1 : 0;
-      this.samples.push([next, this.frameCount, agree, this.changes, 0, 0]);
-      [this.frameCount, this.changes] = [0, 0];
+      this.samples.push([next, this.frameCount, agree, this.changes, this.longestWait, 0]);
+      [this.frameCount, this.changes, this.longestWait] = [0, 0, 0];
     }
   }
 
@@ -98,10 +105,25 @@ export class Recording {
     this.sentences.push([event.at, event.node, text]);
   }
 
+  onLock({ node, lock, lock_event: word, fence, at }) {
+    const key = `${node} ${lock}`, state = this.locks.get(key) ?? [node, lock, null, null];
+    this.locks.set(key, state);
+    if (word === "requests") state[2] = at;
+    else if (word === "acquired") {
+      if (state[2] !== null) this.longestWait = Math.max(this.longestWait, at - state[2]);
+      state[2] = null;
+      state[3] = String(fence).split(/\D+/).slice(0, 2);
+      this.say({ node, at }, `node ${node} HOLDS lock ${lock}`);
+    } else if (word === "released" || word === "lost") {
+      state[3] = null;
+      this.say({ node, at }, `node ${node}: lock ${lock} ${word}`);
+    } else if (word === "refused" || word === "cancels") state[2] = null;
+  }
+
   take(event) {
     this.sampleBefore(event.at);
     this.at += 1;
-    this.now = event.at;
+    this.now = Math.max(this.now, event.at); // lines of a log may come late
     const node = this.nodes[event.node], id = event.node;
     switch (event.event) {
       case "boot":
@@ -109,6 +131,7 @@ export class Recording {
         return this.say(event, `node ${id} starts${event.blank ? " without its records" : ""}`);
       case "crash":
         Object.assign(node, { 2: DOWN, 4: -1, 5: 0 });
+        for (const [key, [of]] of this.locks) if (of === id) this.locks.delete(key);
         return this.say(event, `node ${id} fails`);
       case "pause":
         node[2] = PAUSED;
@@ -140,8 +163,12 @@ export class Recording {
       case "heal":
         return this.say(event, "THE PARTITION IS HEALED");
       case "lock":
-        if (["acquired", "released", "lost"].includes(event.lock_event)) this.say(event, `node ${id}: lock ${event.lock} ${event.lock_event}`);
-        return undefined;
+        return this.onLock(event);
+      case "log":
+        this.lines[id].push(`${(event.at / 1e6).toFixed(3)} s  ${event.text}`);
+        return void this.lines[id].splice(0, this.lines[id].length - LINES_MAX);
+      case "ended":
+        return this.say(event, event.text);
       default:
         return undefined; // not drawn
     }

@@ -54,8 +54,9 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Opens the simulator in a page, to watch and to break.
     ///
-    /// The page is served to this machine alone, and needs nothing but its files: the simulator itself runs in it.
-    /// `--export` leaves the same files in a folder, for any web server.
+    /// The page is served to this machine alone, unless --listen says something else, and needs nothing but its files:
+    /// the simulator itself runs in it. `--export` leaves the same files in a folder, for any web server. `--swarm` boots
+    /// boards for the page to follow.
     #[cfg(unix)]
     #[command(after_help = serve::EXAMPLES)]
     Serve(serve::ServeArgs),

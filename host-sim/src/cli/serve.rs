@@ -1,27 +1,54 @@
-//! `conclave serve`: the simulator in a page.
+//! `conclave serve`: the simulator in a page, or a swarm of boards.
 
-use crate::serve::{Server, Site};
+use super::boards::swarm::{BoardArgs, prepare};
+use crate::play::Play;
+use crate::serve::{Act, Feed, Live, Server, Site};
+use crate::swarm::{self, Fleet, Options, SwarmError};
+use crate::{Scenario, base::Micros};
 use clap::Args;
 use std::io::{self, IsTerminal as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 
 #[derive(Args)]
+#[command(mut_group("BoardArgs", |group| group.requires("swarm")))]
 pub(super) struct ServeArgs {
-    /// The port on 127.0.0.1; 0 for any that is free.
+    /// The port; 0 for any that is free.
     #[arg(long, default_value_t = 8_047)]
     port: u16,
+    /// Listen on this address instead of 127.0.0.1: then other machines can open the page.
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), hide_default_value = true)]
+    listen: IpAddr,
     /// Write the page's files to this folder, and serve nothing.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["swarm", "listen", "port"])]
     export: Option<PathBuf>,
     /// Do not open the page in a browser.
     #[arg(long)]
     no_open: bool,
+    /// Boot emulated boards, or nodes of this desktop (--desktops), for the page to follow and to break.
+    ///
+    /// They run for an hour and without a fault, unless --scenario says something else. Who opens the page needs the
+    /// token in the address that is printed.
+    #[arg(long)]
+    swarm: bool,
+    #[command(flatten)]
+    boards: BoardArgs,
 }
 
 pub(super) const EXAMPLES: &str = "Examples:
   conclave serve
-  conclave serve --export public";
+  conclave serve --export public
+  conclave serve --swarm --nodes 5";
+
+/// How long a swarm runs that has no scenario of its own.
+const SWARM_DURATION: Micros = 3_600_000_000;
+/// How often pages are told the time.
+const TELL_TIME: Micros = 250_000;
 
 /// Serves until interrupted.
 pub(super) fn run(args: &ServeArgs) -> super::Ended {
@@ -31,16 +58,85 @@ pub(super) fn run(args: &ServeArgs) -> super::Ended {
         super::print_line(format_args!("{}: the page, for any web server", folder.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    let failed = |error: io::Error| format!("127.0.0.1:{}: {error}", args.port);
-    let server = Server::bind(args.port, site).map_err(failed)?;
+    let address = SocketAddr::new(args.listen, args.port);
+    let failed = |error: io::Error| format!("{address}: {error}");
     let interrupted = super::interrupts().map_err(failed)?;
-    let address = format!("http://127.0.0.1:{}/", server.port());
-    super::print_line(format_args!("{address} has the page; Ctrl-C ends it"));
-    if !args.no_open && io::stdout().is_terminal() {
-        open(&address);
+    if !args.swarm {
+        let server = Server::bind(address, site, None).map_err(failed)?;
+        announce(args, &format!("http://{}/", server.address()), "the page");
+        server.run(&interrupted).map_err(failed)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    server.run(&interrupted).map_err(failed)?;
+    let (mut scenario, options) = prepare(&args.boards, &interrupted).map_err(|error| error.to_string())?;
+    if args.boards.scenario.is_none() {
+        "Boards that run now, for an hour at most.".clone_into(&mut scenario.about);
+        scenario.world.faults.clear();
+        scenario.world.duration = SWARM_DURATION;
+    }
+    let (sender, acts) = channel();
+    let outline = Play::of(scenario.clone(), "", args.boards.seed).outline();
+    let feed = Arc::new(Feed::new(&outline, sender));
+    let live = Live::new(Arc::clone(&feed)).map_err(failed)?;
+    let token = live.token().to_owned();
+    let server = Server::bind(address, site, Some(live)).map_err(failed)?;
+    announce(args, &format!("http://{}/#swarm={token}", server.address()), "the swarm");
+    thread::scope(|scope| {
+        scope.spawn(|| follow(&scenario, args.boards.seed, &options, &feed, acts, &interrupted));
+        server.run(&interrupted).map_err(failed)
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the address, and opens it in the user's browser.
+fn announce(args: &ServeArgs, address: &str, what: &str) {
+    super::print_line(format_args!("{address} has {what}; Ctrl-C ends it"));
+    if !args.no_open && io::stdout().is_terminal() {
+        open(address);
+    }
+}
+
+/// Runs a swarm and tells all pages of it, and does what their readers ask for.
+fn follow(
+    scenario: &Scenario,
+    seed: u64,
+    options: &Options,
+    feed: &Feed,
+    acts: Receiver<Act>,
+    interrupted: &AtomicBool,
+) {
+    let mut read = vec![0; scenario.world.nodes as usize];
+    let mut told = 0;
+    let mut meanwhile = |now: Micros, fleet: &Fleet| {
+        for (node, read) in (0..).zip(&mut read) {
+            let lines = fleet.lines(node, *read);
+            *read += lines.len();
+            for line in lines {
+                feed.log(line.at, node, &line.text);
+            }
+        }
+        if now >= told + TELL_TIME {
+            told = now;
+            feed.time(now);
+        }
+    };
+    // Its end is the end of acts.
+    let mut next_act = move |at: Micros, number: u32| {
+        let Act { fault, answer } = acts.try_recv().ok()?;
+        let step = swarm::act(scenario, &fault, at, number);
+        let _ = answer.send(step.as_ref().map(|_| at).map_err(Clone::clone)); // who asked may be gone
+        step.ok()
+    };
+    let mut observer = feed;
+    let ended =
+        swarm::run_with_acts(scenario, seed, options, &mut observer, &mut meanwhile, &mut next_act, interrupted);
+    let how = match ended {
+        Ok(report) if report.violations.is_empty() => "the swarm has run to its end".to_owned(),
+        Ok(report) => format!("the swarm has run to its end; violations: {}", report.violations.len()),
+        Err(SwarmError::Interrupted) => return,
+        Err(error) => error.to_string(),
+    };
+    eprintln!("{how}");
+    feed.end(&how);
 }
 
 /// Opens an address in the user's browser; one who has none has the address.

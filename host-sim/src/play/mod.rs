@@ -43,11 +43,15 @@ impl Play {
     /// # Errors
     /// The first error in the text.
     pub fn open(text: &str, seed: u64) -> Result<Self, String> {
-        let scenario = parse(text)?;
+        Ok(Self::of(parse(text)?, text, seed))
+    }
+
+    /// As [`Play::open`], of a scenario that was read.
+    pub(crate) fn of(scenario: Scenario, text: &str, seed: u64) -> Self {
         let world = running::world(&scenario, seed);
         let places = (0..scenario.world.nodes).map(|id| world.view(id).position).collect();
         let watch = Watch::new(&scenario);
-        Ok(Self { scenario, text: text.to_owned(), seed, world, watch, places, links_shown: None })
+        Self { scenario, text: text.to_owned(), seed, world, watch, places, links_shown: None }
     }
 
     /// Runs to a moment, or until `budget` events have happened; returns whether it came so far.

@@ -142,6 +142,13 @@ impl Play {
         })
     }
 
+    /// Describes the run and where its nodes are before it begins, for a page that follows another run of its scenario.
+    pub(crate) fn outline(&mut self) -> Value {
+        let state = self.state(0);
+        let places: Vec<Value> = self.places.iter().map(|place| json!([place.x, place.y])).collect();
+        json!({ "event": "swarm", "about": self.description(), "places": places, "links": state["links"] })
+    }
+
     /// Describes the present, what happened since this was last asked, and the charts from this sample on.
     fn state(&mut self, samples: usize) -> Value {
         let nodes = self.scenario.world.nodes;

@@ -1,11 +1,13 @@
 //! A server of a few files to this machine: it answers GET and HEAD, and takes nothing.
 //!
-//! It listens on 127.0.0.1 only. A request for another host is refused, so that a page of another site cannot reach it by
-//! a name that resolves here; so is one from another origin, one with a body, and any path that is no file of the site.
+//! It listens on 127.0.0.1, unless another address is asked for. A request for another host is refused, so that a page of
+//! another site cannot reach it by a name that resolves here; so is one from another origin, one with a body, and any path
+//! that is no file of the site. What belongs to a swarm ([`Live`]) is for those who know its token.
 
+use super::live::{Live, Reply};
 use super::site::{File, Site};
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -21,21 +23,22 @@ const IDLE: Duration = Duration::from_millis(20);
 
 pub(crate) struct Server {
     listener: TcpListener,
-    port: u16,
+    address: SocketAddr,
     site: Site,
+    live: Option<Live>,
 }
 
 impl Server {
-    /// Binds a port of 127.0.0.1.
-    pub(crate) fn bind(port: u16, site: Site) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    /// Binds an address; with a swarm to tell of, if there is one.
+    pub(crate) fn bind(address: SocketAddr, site: Site, live: Option<Live>) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
-        Ok(Self { listener, port, site })
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, site, live })
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Serves until interrupted.
@@ -48,7 +51,7 @@ impl Server {
                         open.fetch_add(1, Ordering::Relaxed);
                         scope.spawn(|| {
                             // A client that goes away in the middle is its own affair.
-                            let _ = self.serve(stream);
+                            let _ = self.serve(stream, interrupted);
                             open.fetch_sub(1, Ordering::Relaxed);
                         });
                     }
@@ -62,7 +65,7 @@ impl Server {
         })
     }
 
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+    fn serve(&self, mut stream: TcpStream, interrupted: &AtomicBool) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -75,10 +78,13 @@ impl Server {
             }
             head.extend_from_slice(&buffer[..count]);
         }
-        let answer = answer(&String::from_utf8_lossy(&head), self.port, &self.site);
+        let answer = answer(&String::from_utf8_lossy(&head), self.address, &self.site, self.live.as_ref());
         stream.write_all(answer.head().as_bytes())?;
-        if let Answer::File { file, head_only: false } = answer {
-            stream.write_all(&file.bytes)?;
+        match answer {
+            Answer::File { file, head_only: false } => stream.write_all(&file.bytes)?,
+            Answer::Live(Reply::Text { text, .. }) => stream.write_all(text.as_bytes())?,
+            Answer::Live(Reply::Events(events)) => events.write(&mut stream, interrupted)?,
+            Answer::File { head_only: true, .. } | Answer::Refused(_) => {} // the head is all
         }
         stream.flush()
     }
@@ -86,6 +92,7 @@ impl Server {
 
 enum Answer<'a> {
     File { file: &'a File, head_only: bool },
+    Live(Reply),
     Refused(&'static str),
 }
 
@@ -98,13 +105,30 @@ impl Answer<'_> {
                 let (kind, len) = (file.kind, file.bytes.len());
                 format!("HTTP/1.1 200 OK\r\n{ALWAYS}Content-Type: {kind}\r\nContent-Length: {len}\r\n\r\n")
             }
+            Self::Live(Reply::Events(_)) => {
+                format!("HTTP/1.1 200 OK\r\n{ALWAYS}Content-Type: text/event-stream\r\n\r\n")
+            }
+            Self::Live(Reply::Text { status, text }) => {
+                let len = text.len();
+                format!("HTTP/1.1 {status}\r\n{ALWAYS}Content-Type: application/json\r\nContent-Length: {len}\r\n\r\n")
+            }
             Self::Refused(status) => format!("HTTP/1.1 {status}\r\n{ALWAYS}Content-Length: 0\r\n\r\n"),
         }
     }
 }
 
+/// Whether this is the server's own name. One that listens on all addresses has no name, and any address of a machine;
+/// a name that another site has chosen is none.
+fn is_own(host: &str, address: SocketAddr) -> bool {
+    let port = address.port();
+    let local = || address.ip().is_loopback() && host == format!("localhost:{port}");
+    let any = || address.ip().is_unspecified() && host.parse::<SocketAddr>().is_ok_and(|host| host.port() == port);
+    // A browser leaves out the port of the web.
+    host == address.to_string() || local() || any() || (port == 80 && host.parse::<IpAddr>() == Ok(address.ip()))
+}
+
 /// Answers a request by its head.
-fn answer<'a>(head: &str, port: u16, site: &'a Site) -> Answer<'a> {
+fn answer<'a>(head: &str, address: SocketAddr, site: &'a Site, live: Option<&Live>) -> Answer<'a> {
     let mut lines = head.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -113,19 +137,21 @@ fn answer<'a>(head: &str, port: u16, site: &'a Site) -> Answer<'a> {
     let all = |name: &str| -> Vec<&str> {
         headers.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name)).map(|&(_, value)| value).collect()
     };
-    let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
     let [host] = all("host")[..] else { return Answer::Refused("400 Bad Request") };
-    if !hosts.iter().any(|own| own == host) {
+    if !is_own(host, address) {
         return Answer::Refused("403 Forbidden");
     }
     if all("origin").iter().any(|&origin| origin != format!("http://{host}")) {
         return Answer::Refused("403 Forbidden");
     }
-    if !["GET", "HEAD"].contains(&method) {
-        return Answer::Refused("405 Method Not Allowed");
-    }
     if all("content-length").iter().any(|&length| length != "0") || !all("transfer-encoding").is_empty() {
         return Answer::Refused("413 Content Too Large");
+    }
+    if let Some(reply) = live.and_then(|live| live.reply(method, path, &all("authorization"))) {
+        return Answer::Live(reply);
+    }
+    if !["GET", "HEAD"].contains(&method) {
+        return Answer::Refused("405 Method Not Allowed");
     }
     match site.file(path.split('?').next().unwrap_or_default()) {
         Some(file) => Answer::File { file, head_only: method == "HEAD" },
@@ -141,8 +167,28 @@ mod tests {
         Site::of(vec![File { name: "index.html", kind: "text/html", bytes: b"<p>".to_vec() }])
     }
 
+    fn status_at(address: &str, head: &str) -> String {
+        answer(head, address.parse().unwrap(), &site(), None).head()[9..12].to_owned()
+    }
+
     fn status(head: &str) -> String {
-        answer(head, 80, &site()).head()[9..12].to_owned()
+        status_at("127.0.0.1:80", head)
+    }
+
+    #[test]
+    fn a_server_of_another_address_has_that_name_and_no_other() {
+        let get = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        for (address, host, expected) in [
+            ("192.168.1.5:8047", "192.168.1.5:8047", "200"),
+            ("192.168.1.5:8047", "localhost:8047", "403"),
+            ("0.0.0.0:8047", "192.168.1.5:8047", "200"),
+            ("0.0.0.0:8047", "evil.example:8047", "403"),
+            ("0.0.0.0:8047", "192.168.1.5:80", "403"),
+            ("[::1]:8047", "[::1]:8047", "200"),
+            ("127.0.0.1:8047", "192.168.1.5:8047", "403"),
+        ] {
+            assert_eq!(status_at(address, &get(host)), expected, "{address}, {host}");
+        }
     }
 
     #[test]
@@ -178,12 +224,12 @@ mod tests {
 
     #[test]
     fn a_server_answers_and_ends_when_it_is_interrupted() {
-        let server = Server::bind(0, site()).unwrap();
+        let server = Server::bind("127.0.0.1:0".parse().unwrap(), site(), None).unwrap();
         let interrupted = AtomicBool::new(false);
         thread::scope(|scope| {
             let running = scope.spawn(|| server.run(&interrupted));
-            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port())).unwrap();
-            let request = format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", server.port());
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", server.address());
             stream.write_all(request.as_bytes()).unwrap();
             let mut answer = String::new();
             stream.read_to_string(&mut answer).unwrap();

@@ -1,7 +1,11 @@
-//! The page: its files, and a server for this machine alone.
+//! The page: its files, a server of them, and what it tells of a swarm.
 
+mod feed;
 mod http;
+mod live;
 mod site;
 
+pub(crate) use feed::{Act, Feed};
 pub(crate) use http::Server;
+pub(crate) use live::Live;
 pub(crate) use site::Site;

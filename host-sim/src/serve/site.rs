@@ -10,10 +10,11 @@ use std::{fs, io};
 const TARGET: &str = "wasm32-unknown-unknown";
 const MODULE: &str = "conclave.wasm";
 /// The files as they stand in `web/site`.
-const SOURCES: [(&str, &str); 5] = [
+const SOURCES: [(&str, &str); 6] = [
     ("index.html", "text/html; charset=utf-8"),
     ("page.js", "text/javascript; charset=utf-8"),
     ("lessons.js", "text/javascript; charset=utf-8"),
+    ("live.js", "text/javascript; charset=utf-8"),
     ("recording.js", "text/javascript; charset=utf-8"),
     ("page.css", "text/css; charset=utf-8"),
 ];

@@ -38,8 +38,9 @@ pub use count::Count;
 pub use fleet::Fleet;
 pub use image::Image;
 pub use report::{NodeReport, Report};
+pub(crate) use run::run_with_acts;
 pub use run::{Options, run};
-pub(crate) use scenario::{NODES_MAX, check, default_scenario};
+pub(crate) use scenario::{NODES_MAX, act, check, default_scenario};
 pub use scenario::{app_scenario, lock_scenario, own_scenario};
 pub(crate) use wall_clock::WallClock;
 

@@ -11,7 +11,7 @@ use crate::boards::App;
 use crate::check::convergence::Convergence;
 use crate::check::{Checkers, Settled};
 use crate::scenario::Scenario;
-use crate::sim::fault_plan::{FaultAction, PauseClock};
+use crate::sim::fault_plan::{FaultAction, FaultStep, PauseClock};
 use crate::sim::world::{PowerState, World};
 use crate::trace::{EventKind, Observer, TraceEvent};
 use std::path::PathBuf;
@@ -80,6 +80,19 @@ pub fn run(
     meanwhile: &mut dyn FnMut(Micros, &Fleet),
     interrupted: &AtomicBool,
 ) -> Result<Report, SwarmError> {
+    run_with_acts(scenario, seed, options, extra, meanwhile, &mut |_, _| None, interrupted)
+}
+
+/// As [`run`]; `acts` is asked again and again for a fault of a user, with its moment and its number.
+pub(crate) fn run_with_acts(
+    scenario: &Scenario,
+    seed: u64,
+    options: &Options,
+    extra: &mut dyn Observer,
+    meanwhile: &mut dyn FnMut(Micros, &Fleet),
+    acts: &mut dyn FnMut(Micros, u32) -> Option<FaultStep>,
+    interrupted: &AtomicBool,
+) -> Result<Report, SwarmError> {
     scenario::check(scenario)?;
     let group = Group::of(scenario, options.board_options);
     let fleet = Fleet::new(options.image.clone(), options.desktop.clone(), group).map_err(SwarmError::Device)?;
@@ -102,6 +115,10 @@ pub fn run(
         while clock.micros() < stop {
             meanwhile(clock.micros(), &fleet);
             catch_up(&mut world, clock.micros().min(stop), &mut observers, &fleet);
+            let number = world.plan().faults.iter().map(|step| step.number + 1).max().unwrap_or(0);
+            if let Some(step) = world.free_moment().and_then(|at| acts(at, number)) {
+                world.add_fault(step);
+            }
             let next = world.next_at().unwrap_or(stop).min(stop);
             fleet.poll_inbox(clock.until(next).min(TIMEOUT_MAX));
             if interrupted.load(Ordering::Relaxed) {

@@ -1,9 +1,10 @@
 //! The built-in scenarios of a swarm, and the check of others.
 
 use super::SwarmError;
+use crate::base::Micros;
 use crate::boards::App;
 use crate::scenario::{Scenario, needs_group};
-use crate::sim::fault_plan::FaultAction;
+use crate::sim::fault_plan::{FaultAction, FaultStep};
 use protocol::Timing;
 use protocol::base::quorum::Mode;
 
@@ -126,6 +127,24 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), SwarmError> {
     reason.map_or(Ok(()), |reason| Err(SwarmError::Refused(format!("{}: {reason}.", scenario.file))))
 }
 
+/// Reads an act of a user: the keys of a table `[[faults]]` but for its moment, which is given with its number.
+///
+/// # Errors
+/// A sentence where it is no fault, or none that boards can do.
+pub(crate) fn act(scenario: &Scenario, fault: &str, at: Micros, number: u32) -> Result<FaultStep, String> {
+    let (nodes, duration) = (scenario.world.nodes, scenario.world.duration);
+    let text = format!(
+        "name = \"act\"\nnodes = {nodes}\nduration = \"{duration}us\"\n[topology]\nshape = \"complete\"\n\
+         [[faults]]\nat = \"{at}us\"\n{fault}\n"
+    );
+    let steps = Scenario::parse("act", &text, &[]).map_err(|error| error.to_string())?.world.faults;
+    let [step] = &steps[..] else { return Err("an act is one fault, and lasts until another ends it.".to_owned()) };
+    match cannot_do(&step.action) {
+        Some(reason) => Err(format!("{reason}.")),
+        None => Ok(FaultStep { number, draw: number, ..step.clone() }),
+    }
+}
+
 /// Returns why boards cannot do this, if they cannot.
 fn cannot_do(action: &FaultAction) -> Option<&'static str> {
     match action {
@@ -166,6 +185,24 @@ mod tests {
             assert!(check(&scenario).is_ok());
             let outcome = crate::metrics::run::run::<crate::ProtocolNode>(&scenario, 1, &mut ());
             assert_eq!(outcome.findings, [], "{nodes} simulated nodes");
+        }
+    }
+
+    #[test]
+    fn an_act_is_one_fault_that_boards_can_do() {
+        let act = |fault: &str| act(&default_scenario(5), fault, 7, 3);
+        let step = act("do = \"crash\"\nnode = 4").unwrap();
+        assert_eq!((step.at, step.number), (7, 3));
+        assert!(matches!(step.action, FaultAction::Crash(_)));
+        for (fault, sentence) in [
+            ("do = \"crash\"\nnode = 5", "5"),
+            ("do = \"capacity\"\nnode = 1\ncapacity = 5", "does not change"),
+            ("do = \"crash\"\nnode = 4\nfor = \"1s\"", "one fault"),
+            ("do = \"heal\"\n[[faults]]\nat = \"1s\"\ndo = \"heal\"", "one fault"),
+            ("nonsense", "act:"),
+        ] {
+            let refusal = act(fault).unwrap_err();
+            assert!(refusal.contains(sentence), "{fault}: {refusal}");
         }
     }
 

@@ -1,7 +1,9 @@
 //! `conclave serve`, and the page in a real browser.
 
 use crate::browser::{Browser, program};
+use crate::emulator::{Share, image};
 use crate::support::file;
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -14,9 +16,10 @@ struct Server {
 
 impl Server {
     /// Starts it; `None`, and a loud line, where the page cannot be compiled on this machine.
-    fn start() -> Option<Self> {
+    fn start(more: &[&str]) -> Option<Self> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_conclave"))
             .args(["serve", "--port", "0"])
+            .args(more)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -24,7 +27,7 @@ impl Server {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        if let Some((address, _)) = line.split_once(" has the page") {
+        if let Some((address, _)) = line.split_once(" has ") {
             return Some(Self { child, address: address.to_owned() });
         }
         let errors = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
@@ -36,7 +39,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // It ends its boards.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
     }
 }
@@ -114,7 +118,7 @@ fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
         eprintln!("CHROMIUM IS MISSING: THE PAGE WAS NOT TESTED. Install it with `apt install chromium`.");
         return;
     };
-    let Some(server) = Server::start() else { return };
+    let Some(server) = Server::start(&[]) else { return };
     let mut browser = Browser::start(program);
     browser.open(&format!("{}#s=grid64-cold-start&seed=2&t=0", server.address));
 
@@ -193,7 +197,7 @@ fn a_lesson_runs_through_and_keys_alone_are_enough() {
         eprintln!("CHROMIUM IS MISSING: THE LESSONS WERE NOT TESTED. Install it with `apt install chromium`.");
         return;
     };
-    let Some(server) = Server::start() else { return };
+    let Some(server) = Server::start(&[]) else { return };
     let mut browser = Browser::start(program);
     browser.open(&server.address);
     let lessons = browser.value("document.getElementById('lesson').options.length - 1").as_u64().unwrap();
@@ -276,6 +280,59 @@ fn a_lesson_runs_through_and_keys_alone_are_enough() {
     browser.open(&server.address);
     assert_eq!(browser.value("conclave.run.playing"), false, "nothing moves by itself");
     assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn a_swarm_is_followed_and_broken_by_those_who_know_its_token() {
+    let Some(program) = program() else {
+        eprintln!("CHROMIUM IS MISSING: NO SWARM WAS FOLLOWED. Install it with `apt install chromium`.");
+        return;
+    };
+    if image().is_none() {
+        return;
+    }
+    let _share = Share::take(1);
+    let Some(server) = Server::start(&["--swarm", "--nodes", "4", "--desktops", "3"]) else { return };
+    let mut browser = Browser::start(program);
+    browser.open(&server.address);
+    browser.wait_for(ONE_LEADS);
+    let leader = browser.value("conclave.run.state.leaders[0]").as_u64().unwrap();
+    browser.click("#crash-leader");
+    browser.wait_for(&format!("{ONE_LEADS} && conclave.run.state.leaders[0] !== {leader}"));
+    assert_eq!(browser.value(&format!("conclave.run.state.nodes[{leader}][2]")), 0, "it is down");
+
+    // The only board logs what it does.
+    browser.value("conclave.select(0)");
+    browser.wait_for("document.getElementById('node-log').textContent.includes('this is board 0')");
+    picture(&mut browser, "page-swarm");
+    browser.value(&format!("conclave.select({leader})"));
+    browser.click("[data-act=restart]");
+    browser.wait_for(&format!("{ONE_LEADS} && conclave.run.state.leaders[0] === {leader}"));
+    browser.click("[data-act=call]");
+    browser.wait_for("/takes no commands/.test(document.getElementById('problem').textContent)");
+
+    // Nothing without the token, nothing with a body.
+    let status = |token: &str, more: &str| {
+        format!(
+            "fetch('act?fault=do%3D%22heal%22', {{ method: 'POST', headers: {{ authorization: {token} }}, {more} }})
+             .then((response) => response.status)"
+        )
+    };
+    let token = "`Bearer ${new URLSearchParams(location.hash.slice(1)).get('swarm')}`";
+    for (token, more, expected) in
+        [(token, "", 200), ("''", "", 401), ("'Bearer 0'", "", 401), (token, "body: 'x'", 413)]
+    {
+        assert_eq!(browser.value(&status(token, more)), expected, "{token} {more}");
+    }
+    assert_eq!(browser.value("fetch('events').then((response) => response.status)"), 401);
+
+    // What was can be played, and a wrong token is told.
+    browser.click("#play");
+    browser.value("conclave.seek(1000000)");
+    assert_eq!(browser.value("conclave.run.playing || conclave.run.state.now > 1000000"), false);
+    browser.complaints.clear(); // of what was refused above
+    browser.open(&format!("{}0", server.address));
+    browser.wait_for("/token is missing or wrong/.test(document.getElementById('problem').textContent)");
 }
 
 #[test]

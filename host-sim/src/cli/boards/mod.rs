@@ -4,7 +4,7 @@ mod firmware;
 mod node;
 mod provision;
 pub(super) mod sizes;
-mod swarm;
+pub(super) mod swarm;
 
 use super::files::{FileArgs, Files};
 use super::{EXIT_INTERRUPTED, Ended, interrupts, print, print_line, report};

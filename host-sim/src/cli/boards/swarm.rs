@@ -13,10 +13,22 @@ use protocol::election::Wireless;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Args)]
 pub(crate) struct SwarmArgs {
+    #[command(flatten)]
+    boards: BoardArgs,
+    /// Print one JSON object and nothing else.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    files: super::FileArgs,
+}
+
+/// Which boards there are, and what they run.
+#[derive(Args)]
+pub(crate) struct BoardArgs {
     /// The number of nodes.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
     nodes: u32,
@@ -25,7 +37,7 @@ pub(crate) struct SwarmArgs {
     desktops: u32,
     /// Run this scenario instead of the built-in one.
     #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
-    scenario: Option<PathBuf>,
+    pub(in crate::cli) scenario: Option<PathBuf>,
     /// The election algorithm, the only one in the image.
     #[arg(long, value_name = "NAME")]
     election: Option<String>,
@@ -47,12 +59,7 @@ pub(crate) struct SwarmArgs {
     image: Option<PathBuf>,
     /// The seed of capacities, positions and losses.
     #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Print one JSON object and nothing else.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    files: super::FileArgs,
+    pub(in crate::cli) seed: u64,
 }
 
 /// Runs the swarm; returns 0 if no checker found a violation, 1 if one did.
@@ -67,8 +74,8 @@ pub(super) fn run(args: &SwarmArgs) -> super::Ended {
     }
 }
 
-fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
-    let interrupted = super::interrupts().map_err(refused)?;
+/// Chooses the scenario, and builds the image.
+pub(in crate::cli) fn prepare(args: &BoardArgs, interrupted: &AtomicBool) -> Result<(Scenario, Options), SwarmError> {
     if args.desktops > 0 && (args.mutex.is_some() || args.app.is_some()) {
         return Err(refused("nodes on this desktop have no locks and no applications"));
     }
@@ -105,16 +112,22 @@ fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
         app: parts.app,
         replay: replay(args),
     };
+    Ok((scenario, options))
+}
+
+fn report(args: &SwarmArgs) -> Result<Report, SwarmError> {
+    let interrupted = super::interrupts().map_err(refused)?;
+    let (scenario, options) = prepare(&args.boards, &interrupted)?;
     eprintln!("booting; boards: {}, desktop nodes: {}", scenario.world.nodes - options.desktops, options.desktops);
     let files = args.files.create(&scenario).map_err(refused)?;
     let mut observers = Observers { narrator: Narrator::new(scenario.world.nodes), quiet: args.json, files };
     let mut own_lines = OwnLines(vec![0; scenario.world.nodes as usize]);
     let mut meanwhile = |_, fleet: &Fleet| {
-        if args.image.is_some() && !args.json {
+        if args.boards.image.is_some() && !args.json {
             own_lines.print(fleet);
         }
     };
-    let report = swarm::run(&scenario, args.seed, &options, &mut observers, &mut meanwhile, &interrupted);
+    let report = swarm::run(&scenario, args.boards.seed, &options, &mut observers, &mut meanwhile, &interrupted);
     observers.files.finish().map_err(refused)?;
     report
 }
@@ -160,7 +173,7 @@ fn refused(reason: impl std::fmt::Display) -> SwarmError {
     SwarmError::Refused(reason.to_string())
 }
 
-fn parts(scenario: &Scenario, args: &SwarmArgs) -> Result<Parts, String> {
+fn parts(scenario: &Scenario, args: &BoardArgs) -> Result<Parts, String> {
     let parts = Parts::choose(Some(&scenario.election), args.mutex.as_deref())?;
     if let Some(app) = args.app {
         if !scenario.is_group() {
@@ -183,8 +196,8 @@ fn build(parts: &Parts) -> Result<Image, String> {
     Image::build(parts, toolchain)
 }
 
-fn replay(args: &SwarmArgs) -> String {
-    let SwarmArgs { nodes, scenario, election, mutex, app, image, seed, .. } = args;
+fn replay(args: &BoardArgs) -> String {
+    let BoardArgs { nodes, scenario, election, mutex, app, image, seed, .. } = args;
     let scenario =
         scenario.as_ref().map_or_else(|| format!("--nodes {nodes}"), |file| format!("--scenario {}", file.display()));
     let part = |flag, name: Option<&str>| name.map_or_else(String::new, |name| format!(" --{flag} {name}"));
