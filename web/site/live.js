@@ -21,6 +21,7 @@ export class Live extends Recording {
   constructor({ about, places, links }, headers) {
     super(about.name, JSON.stringify({ at: 0, node: null, event: "time" }));
     Object.assign(this, { about, places, links, headers, count: places.length, running: true });
+    this.hash = "of no run: boards";
     this.refused = "This swarm runs: it can be broken, and not be started again with something else.";
     this.period = 1e6;
     this.begin();

@@ -300,12 +300,14 @@ const STYLES = [
 const LOST = { name: "lost", colour: "#b00000", shape: "cross" };
 const OTHER = STYLES[STYLES.length - 1];
 const APP = { name: "application", colour: "#56b4e9", shape: "plus" };
-const APP_KINDS = ["give", "tokens", "work", "marker", "fragment", "done", "abort", "query", "continue", "terminate", "resync", "signal", "announce",
-  "broken", "poll", "adjust", "add", "sum", "outdated", "state"];
+const WAVE = { name: "snapshot, wave, clock", colour: "#8c6d31", shape: "bow" };
+const WAVE_KINDS = ["marker", "fragment", "done", "abort", "query", "continue", "terminate", "resync", "signal", "announce", "broken", "poll", "adjust", "outdated"];
 
 function styleOf(kind) {
   const found = STYLES.find((style) => style.kinds.includes(kind));
-  return found ?? (APP_KINDS.includes(kind) && run.about.app ? APP : OTHER);
+  if (found) return found;
+  if (run.about.app) return WAVE_KINDS.includes(kind) ? WAVE : APP;
+  return run.about.locks ? OTHER : STYLES[2];
 }
 
 function shape(pen, kind, x, y, size) {
@@ -317,13 +319,14 @@ function shape(pen, kind, x, y, size) {
   else if (kind === "diamond") { pen.moveTo(x, y - size * 1.2); pen.lineTo(x + size, y); pen.lineTo(x, y + size * 1.2); pen.lineTo(x - size, y); pen.closePath(); }
   else if (kind === "square") pen.rect(x - size * 0.85, y - size * 0.85, size * 1.7, size * 1.7);
   else if (kind === "plus") { pen.rect(x - size, y - size * 0.35, size * 2, size * 0.7); pen.rect(x - size * 0.35, y - size, size * 0.7, size * 2); }
+  else if (kind === "bow") { pen.moveTo(x - size, y - size); pen.lineTo(x + size, y + size); pen.lineTo(x + size, y - size); pen.lineTo(x - size, y + size); pen.closePath(); }
   else if (kind === "dash") pen.rect(x - size, y - size * 0.3, size * 2, size * 0.6);
   else { pen.moveTo(x - size, y - size); pen.lineTo(x + size, y + size); pen.moveTo(x + size, y - size); pen.lineTo(x - size, y + size); }
   if (kind === "cross" || kind === "ring") { pen.lineWidth = 2; pen.stroke(); } else pen.fill();
 }
 
 function legend() {
-  for (const style of [...STYLES, APP, LOST]) {
+  for (const style of [...STYLES, APP, WAVE, LOST]) {
     const item = document.createElement("li"), swatch = document.createElement("canvas");
     swatch.width = swatch.height = 18;
     const pen = swatch.getContext("2d");
@@ -387,6 +390,7 @@ function readColours() {
 /// A colour for each cluster. The letter beside it says the same.
 const CLUSTERS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31"];
 const clusterOf = (leader) => CLUSTERS[Math.max(0, run.state.leaders.indexOf(leader)) % CLUSTERS.length];
+const letterOf = (leader) => String.fromCharCode(65 + ((run.state.leaders.indexOf(leader) + 26) % 26));
 const radius = () => Math.max(3, Math.min(13, view.scale * (run.about.range ?? 15) * 0.13));
 
 function drawLinks() {
@@ -431,6 +435,7 @@ function draw(now) {
   pen.drawImage(layer, 0, 0);
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   drawTree(pen);
+  drawVotes(pen);
   drawFrames(pen, now);
   drawNodes(pen);
   drawTool(pen);
@@ -481,10 +486,47 @@ function star(pen, x, y, size) {
   pen.closePath();
 }
 
+/// The members that a node asks for their votes: of the selected one, or of one that waits.
+function drawVotes(pen) {
+  const { voting, nodes, locks } = run.state;
+  if (!voting) return;
+  const asks = selected ?? locks.find(([, , since, fence]) => since !== null || fence)?.[0];
+  if (asks === undefined) return;
+  const [ax, ay] = view.at(nodes[asks][NODE.x], nodes[asks][NODE.y]);
+  pen.strokeStyle = pen.fillStyle = OTHER.colour;
+  pen.setLineDash([2, 4]);
+  pen.lineWidth = 3;
+  for (const voter of voting[asks]) {
+    const [x, y] = view.at(nodes[voter][NODE.x], nodes[voter][NODE.y]);
+    pen.beginPath();
+    pen.moveTo(ax, ay);
+    pen.lineTo(x, y);
+    pen.stroke();
+    pen.beginPath();
+    pen.arc(x, y, radius() * 1.4, 0, 7);
+    pen.stroke();
+  }
+  pen.setLineDash([]);
+}
+
+/// Text on a plate, so that what is below does not mingle with it.
+function plate(pen, text, x, y) {
+  const { width } = pen.measureText(text);
+  const left = pen.textAlign === "center" ? x - width / 2 : x;
+  const colour = pen.fillStyle;
+  pen.fillStyle = colours.ground;
+  pen.globalAlpha = 0.85;
+  pen.fillRect(left - 2, y - 10, width + 4, 13);
+  pen.globalAlpha = 1;
+  pen.fillStyle = colour;
+  pen.fillText(text, x, y);
+}
+
 function drawNodes(pen) {
   const { nodes, disagrees, leaders } = run.state;
   const size = radius(), labels = size >= 6 || nodes.length <= 80;
   const holders = new Set(run.state.locks.filter(([, , , holds]) => holds).map(([node]) => node));
+  const stars = [];
   pen.textAlign = "center";
   nodes.forEach((node, id) => {
     const [x, y] = view.at(node[NODE.x], node[NODE.y]);
@@ -521,7 +563,7 @@ function drawNodes(pen) {
       if (leaders.length > 1 && size >= 6) {
         pen.fillStyle = "#000";
         pen.font = `bold ${size * 1.2}px system-ui`;
-        pen.fillText(String.fromCharCode(65 + (leaders.indexOf(leader) + 26) % 26), x, y + size * 0.42);
+        pen.fillText(letterOf(leader), x, y + size * 0.42);
       }
     }
     if (disagrees[id]) {
@@ -540,9 +582,11 @@ function drawNodes(pen) {
     }
     if (labels) {
       pen.fillStyle = colours.ink;
-      pen.font = `${leader === id ? "bold " : ""}11px system-ui`;
-      const label = leader === id && power === 1 ? `${id} leads, term ${node[NODE.term]}` : String(id);
-      pen.fillText(label, x, y + size + (leader === id ? 16 : 12));
+      if (leader === id && power === 1) stars.push([id, x, y]);
+      else {
+        pen.font = "11px system-ui";
+        pen.fillText(String(id), x, y + size + (holders.has(id) ? 20 : 12));
+      }
       if (size >= 9) {
         const share = Math.max(0, node[NODE.capacity]) / 10000;
         pen.fillStyle = colours.line;
@@ -552,6 +596,13 @@ function drawNodes(pen) {
       }
     }
   });
+  // Over all nodes, or the labels of their neighbours would cross them.
+  pen.fillStyle = colours.ink;
+  pen.font = "bold 11px system-ui";
+  for (const [id, x, y] of stars) {
+    const letter = leaders.length > 1 ? `${letterOf(id)}: ` : "";
+    plate(pen, `${letter}${id} leads, term ${nodes[id][NODE.term]}`, x, y + size * 2.1 + 10);
+  }
 }
 
 function drawScale(pen) {
@@ -629,6 +680,7 @@ function show() {
   const words = leaders.length === 0 ? "no leader" : `${leaders.length === 1 ? "leader" : "leaders"} ${leaders.slice(0, 8).join(", ")}`;
   canvas.setAttribute("aria-label", `Network of ${state.nodes.length} nodes at ${seconds(state.now)}: ${up} up, ${words}, ${state.agrees ? "all agree" : "no agreement"}.`);
   showNode();
+  showClusters();
   showLocks();
   showCharts();
   showSpacetime();
@@ -662,7 +714,36 @@ function showNode() {
   ]);
 }
 
+const CLUSTERS_SHOWN = 12;
+
+/// Who leads how many, and how many follow nobody or somebody else than most of their component.
+function showClusters() {
+  const { nodes, leaders, disagrees } = run.state;
+  const followers = new Map(leaders.map((leader) => [leader, 0]));
+  let alone = 0;
+  for (const node of nodes) {
+    if (node[NODE.power] !== 1) continue;
+    if (followers.has(node[NODE.leader])) followers.set(node[NODE.leader], followers.get(node[NODE.leader]) + 1);
+    else alone += 1;
+  }
+  const lines = [...followers].map(([leader, count]) => {
+    const letter = leaders.length > 1 ? `${letterOf(leader)}: ` : "";
+    return `${letter}node ${leader} leads ${count} of ${nodes.length}, term ${nodes[leader][NODE.term]}${nodes[leader][NODE.acts] ? "" : ", and may not act"}`;
+  });
+  if (lines.length > CLUSTERS_SHOWN) lines.splice(CLUSTERS_SHOWN, lines.length, `${lines.length - CLUSTERS_SHOWN} more`);
+  if (alone > 0) lines.push(`${alone} without a leader that leads`);
+  const differ = disagrees.filter(Boolean).length;
+  if (differ > 0) lines.push(`${differ} disagree with most of their component`);
+  listed($("clusters-list"), lines);
+}
+
+function listed(list, lines) {
+  list.replaceChildren(...lines.map((line) => Object.assign(document.createElement("li"), { textContent: line })));
+}
+
 function showLocks() {
+  $("voting").hidden = !run.state.voting;
+  if (run.state.voting) listed($("voting-list"), run.state.voting.map((set, node) => `node ${node} asks ${set.join(", ")}`));
   const { locks } = run.about;
   $("locks").hidden = !locks;
   if (!locks) return;
@@ -698,7 +779,7 @@ function chart(id, values, { bars = false, format = String, top = Math.max(1, ..
   pen.fillStyle = colours.faint;
   pen.font = "10px system-ui";
   pen.textAlign = "left";
-  pen.fillText(format(top), 4, 13);
+  plate(pen, format(top), 4, 13);
   $(`chart-${id}-now`).textContent = values.length ? format(values[values.length - 1]) : "";
 }
 
@@ -723,8 +804,10 @@ function showSpacetime() {
   const pen = figure.getContext("2d");
   pen.scale(ratio, ratio);
   const marks = run.state.app, cut = marks.filter((mark) => mark[2] === "recorded");
-  const last = cut.length ? Math.max(...cut.map((mark) => mark[0])) + 40000 : run.state.now;
-  const from = last - 160000, column = (node) => ((node + 0.5) * width) / run.about.nodes, row = (at) => 14 + ((at - from) / (last - from)) * 240;
+  // Of a snapshot, what is around its cut; of a job, all of it; otherwise what was sent last.
+  const job = cut.length ? [] : marks.filter((mark) => ["busy", "wave", "terminated"].includes(mark[2]));
+  const last = cut.length ? Math.max(...cut.map((mark) => mark[0])) + 40000 : job.length ? Math.max(...marks.map((mark) => mark[0])) + 20000 : run.state.now;
+  const from = job.length ? job[0][0] - 20000 : last - 160000, column = (node) => ((node + 0.5) * width) / run.about.nodes, row = (at) => 14 + ((at - from) / (last - from)) * 240;
   pen.font = "10px system-ui";
   pen.textAlign = "center";
   for (let node = 0; node < run.about.nodes; node++) {
@@ -749,6 +832,7 @@ function showSpacetime() {
     pen.lineTo(column(mark[1]), row(mark[0]));
     pen.stroke();
   }
+  drawJob(pen, job, marks, column, row, last);
   pen.fillStyle = colours.accent;
   pen.strokeStyle = colours.accent;
   pen.lineWidth = 2;
@@ -758,6 +842,35 @@ function showSpacetime() {
     pen.lineTo(column(mark[1]), row(mark[0]));
   }
   pen.stroke();
+}
+
+/// The nodes at work, the waves that ask them, and where they know that the job has terminated.
+function drawJob(pen, job, marks, column, row, last) {
+  if (job.length === 0) return;
+  const since = new Map();
+  const work = (node, until) => pen.fillRect(column(node) - 3, row(since.get(node)), 6, Math.max(2, row(until) - row(since.get(node))));
+  pen.fillStyle = APP.colour;
+  for (const [at, node, word] of marks) {
+    if (word === "busy") since.set(node, at);
+    else if (word === "idle" && since.has(node)) {
+      work(node, at);
+      since.delete(node);
+    }
+  }
+  for (const node of since.keys()) work(node, last);
+  pen.textAlign = "left";
+  for (const [at, node, word, number] of job) {
+    if (word === "wave") {
+      pen.fillStyle = WAVE.colour;
+      shape(pen, "diamond", column(node), row(at), 5);
+      plate(pen, `wave ${number}`, column(node) + 8, row(at) + 4);
+    } else if (word === "terminated") {
+      pen.fillStyle = colours.ink;
+      star(pen, column(node), row(at), 7);
+      pen.fill();
+    }
+  }
+  pen.textAlign = "center";
 }
 
 function showActs() {

@@ -29,6 +29,7 @@ export class Recording {
     const locks = this.events.filter(({ event }) => event === "lock").reduce((most, { lock }) => Math.max(most, lock), -1) + 1;
     this.about = { name, about: `${name}: a recording of ${this.count} nodes, ${this.events.length} events.`, claims: [], nodes: this.count, election: "",
       quorum: false, group: false, range: null, range_max: null, mutex: null, locks: locks ? Array.from({ length: locks }, (_, at) => `lock ${at}`) : null, app: false, text: "" };
+    this.hash = "of no run: a recording";
     this.refused = "This is a recording: it can be watched, and not be changed.";
     this.begin();
   }
@@ -79,7 +80,7 @@ export class Recording {
     [this.frames, this.sentences] = [[], []];
     const links = this.linksShown ? null : (this.links ?? null);
     this.linksShown = true;
-    return { now: this.now, ended: this.at >= this.events.length, hash: "of no run: a recording", nodes: this.nodes.map((node) => [...node]), links, lines: this.lines,
+    return { now: this.now, ended: this.at >= this.events.length, hash: this.hash, nodes: this.nodes.map((node) => [...node]), links, lines: this.lines,
       kinds: [...this.kinds], sent: [...this.sent], frames: frames.slice(0, 3000), sentences: sentences.slice(-500), locks: [...this.locks.values()], app: [], tree: [],
       samples: this.samples.slice(samples) };
   }

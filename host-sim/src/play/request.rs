@@ -7,6 +7,8 @@ use crate::scenario::shipped::SHIPPED;
 use crate::scenario::{DETECTIONS, Scenario};
 use crate::sim::topology::Point;
 use crate::sim::world::PowerState;
+use protocol::base::ids::NodeSet;
+use protocol::mutex::maekawa::VotingSets;
 use protocol::registry::{AnyElection, AnyMutex};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -149,6 +151,21 @@ impl Play {
         json!({ "event": "swarm", "about": self.description(), "places": places, "links": state["links"] })
     }
 
+    /// Returns whom each node asks for votes while these nodes are up, by id; `None` where no lock is by voting sets.
+    fn voting_sets(&self) -> Option<Vec<Vec<usize>>> {
+        let mutex = &self.scenario.world.locks.as_ref()?.mutex;
+        let sets = match mutex.split_once(':').map_or((mutex.as_str(), ""), |words| words) {
+            ("maekawa", "sets=plane") => VotingSets::Plane,
+            ("maekawa", _) => VotingSets::Grid,
+            _ => return None,
+        };
+        let nodes = self.scenario.world.nodes;
+        let is_up = |id: &u32| self.world.view(*id).power == PowerState::Up;
+        let up = (0..nodes).filter(is_up).fold(NodeSet::EMPTY, |up, id| up.with(NodeSet::slot(id as usize)));
+        let group = NodeSet::first(nodes as usize);
+        Some((0..nodes as usize).map(|slot| sets.choose(group, slot, up).slots().collect()).collect())
+    }
+
     /// Describes the present, what happened since this was last asked, and the charts from this sample on.
     fn state(&mut self, samples: usize) -> Value {
         let nodes = self.scenario.world.nodes;
@@ -176,6 +193,7 @@ impl Play {
         let version = self.world.topology_version();
         let links = (self.links_shown != Some(version)).then(|| self.world.links());
         self.links_shown = Some(version);
+        let voting = self.voting_sets();
         let watch = &mut self.watch;
         let frames = std::mem::take(&mut watch.frames);
         let sentences = std::mem::take(&mut watch.sentences);
@@ -197,6 +215,7 @@ impl Play {
             "sentences": sentences,
             "locks": locks.collect::<Vec<_>>(),
             "app": app.collect::<Vec<_>>(),
+            "voting": voting,
             "tree": watch.tree().collect::<Vec<_>>(),
             "samples": watch.samples.iter().skip(samples).map(sample).collect::<Vec<_>>(),
         })

@@ -173,6 +173,7 @@ impl Watch {
             AppEvent::Receives { message: Some(message), amount, .. } => ("receives", message, amount),
             AppEvent::Recorded { snapshot, amount } => ("recorded", snapshot.number, amount),
             AppEvent::Completed { snapshot, nodes } => ("completed", snapshot.number, nodes),
+            AppEvent::Wave { number } => ("wave", number, 0),
             AppEvent::Busy => ("busy", 0, 0),
             AppEvent::Idle => ("idle", 0, 0),
             AppEvent::Terminated { job, .. } => ("terminated", job, 0),

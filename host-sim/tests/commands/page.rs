@@ -192,7 +192,7 @@ fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
 }
 
 #[test]
-fn a_lesson_runs_through_and_keys_alone_are_enough() {
+fn every_lesson_runs_through() {
     let Some(program) = program() else {
         eprintln!("CHROMIUM IS MISSING: THE LESSONS WERE NOT TESTED. Install it with `apt install chromium`.");
         return;
@@ -207,6 +207,9 @@ fn a_lesson_runs_through_and_keys_alone_are_enough() {
         for step in 0.. {
             browser.wait_for("!document.getElementById('caption').hidden");
             if let (0, 1) | (4, 2) | (5, 3) = (lesson, step) {
+                if lesson == 5 {
+                    browser.value("document.getElementById('spacetime').scrollIntoView({ block: 'end' })");
+                }
                 picture(&mut browser, &format!("lesson-{}", lesson + 1));
             }
             browser.click("#caption button");
@@ -228,6 +231,18 @@ fn a_lesson_runs_through_and_keys_alone_are_enough() {
         browser.click("#caption button");
     }
     assert_eq!(browser.value("conclave.lesson()"), serde_json::Value::Null);
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn recordings_keys_votes_and_small_dark_windows() {
+    let Some(program) = program() else {
+        eprintln!("CHROMIUM IS MISSING: THE PAGE WAS NOT TESTED. Install it with `apt install chromium`.");
+        return;
+    };
+    let Some(server) = Server::start(&[]) else { return };
+    let mut browser = Browser::start(program);
+    browser.open(&server.address);
 
     // A trace plays to the leader that the run ended with; other files are refused in a sentence.
     let trace = file("played-by-the-page.jsonl");
@@ -260,6 +275,34 @@ fn a_lesson_runs_through_and_keys_alone_are_enough() {
     browser.key(" ");
     assert_eq!(browser.value("conclave.run.playing"), true);
     browser.key(" ");
+
+    // Votes, waves and clusters are shown.
+    browser.open(&format!("{}#s=lock-storm&seed=1&t=9000000", server.address));
+    assert_eq!(browser.value("conclave.run.state.voting"), serde_json::Value::Null);
+    set(&mut browser, "mutex", "maekawa");
+    browser.wait_for("conclave.settled() && conclave.run.state.voting !== null");
+    let meet =
+        "conclave.run.state.voting.every((one, _, all) => all.every((other) => one.some((id) => other.includes(id))))";
+    assert_eq!(browser.value(meet), true, "any two sets have a member in common");
+    browser.value("document.getElementById('voting').open = true; conclave.select(0)");
+    assert_eq!(browser.value("document.querySelectorAll('#voting-list li').length"), 5);
+    assert_eq!(
+        browser.value("/node \\d leads \\d of 5/.test(document.getElementById('clusters-list').textContent)"),
+        true
+    );
+    picture(&mut browser, "page-votes");
+    browser.open(&format!("{}#s=terminate-demo&seed=1&t=0", server.address));
+    browser.click("#end");
+    browser.wait_for("conclave.settled() && conclave.run.state.ended");
+    for word in ["busy", "idle", "wave", "terminated"] {
+        assert_eq!(
+            browser.value(&format!("conclave.run.state.app.some((mark) => mark[2] === '{word}')")),
+            true,
+            "{word}"
+        );
+    }
+    browser.value("document.getElementById('spacetime').scrollIntoView({ block: 'end' })");
+    picture(&mut browser, "page-waves");
 
     // Every shipped scenario opens; a small window has no sideways scroll; the dark page is dark.
     let opened = browser.value(
