@@ -4,6 +4,7 @@
 mod boards;
 mod compare;
 mod demo;
+mod dissector;
 mod files;
 mod picture;
 mod report;
@@ -90,8 +91,8 @@ enum Command {
     #[command(after_help = results::EXAMPLES)]
     Results(results::ResultsArgs),
     /// Prints the script with which Wireshark and tshark read captures of `run --pcap`.
-    #[command(after_help = DISSECTOR)]
-    Dissector,
+    #[command(after_help = dissector::EXAMPLES)]
+    Dissector(dissector::DissectorArgs),
     /// Prints the completions of a shell, to be sourced by it.
     #[command(after_help = COMPLETIONS)]
     Completions {
@@ -124,10 +125,7 @@ pub fn main() -> ExitCode {
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Terminate(args) => terminate::run(&args),
         Command::Results(args) => results::run(&args),
-        Command::Dissector => {
-            print_text(&crate::pcap::dissector());
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Dissector(args) => dissector::run(&args),
         Command::Completions { shell } => Ok(completions(shell)),
         Command::Man { command } => man(command.as_deref()),
         #[cfg(unix)]
@@ -142,11 +140,6 @@ pub fn main() -> ExitCode {
 const COMPLETIONS: &str = "Examples:
   conclave completions bash > ~/.local/share/bash-completion/completions/conclave
   conclave completions fish > ~/.config/fish/completions/conclave.fish";
-
-const DISSECTOR: &str = "Examples:
-  conclave dissector > ~/.local/lib/wireshark/plugins/conclave.lua
-  conclave run grid64-leader-crash --seed 1 --pcap frames.pcapng
-  tshark -r frames.pcapng -Y 'conclave.wireless.elected'";
 
 fn completions(shell: clap_complete::Shell) -> ExitCode {
     let mut script = Vec::new();

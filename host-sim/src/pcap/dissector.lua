@@ -1,10 +1,16 @@
 -- Conclave frames in Wireshark and tshark. This file is printed by `conclave dissector`.
 --
 -- Frames are found by the PAN id of the radio or by the UDP port; both are preferences of the protocol "CONCLAVE".
--- The body of every kind is read by its shape, which the program took from its own types.
+-- Frames are opened with the keys below, and with those of the preference "Keys". The body of every kind is read by its
+-- shape, which the program took from its own types.
 
 local VERSION = 2
 local TAG_BYTES = 8
+
+--[[CIPHER]]
+local KEYS = {
+--[[KEYS]]
+}
 
 -- Shapes. A shape is a table whose `read` adds a value to the tree, and whose `declare` names its fields.
 
@@ -371,14 +377,57 @@ local function add_destination(tree, cursor)
     return tostring(to)
 end
 
+-- The bytes of a part of a frame, as a list.
+local function bytes_of(tvb, from, to)
+    local bytes = {}
+    for at = from, to - 1 do bytes[#bytes + 1] = tvb(at, 1):uint() end
+    return bytes
+end
+
+-- The bytes of 16 pairs of digits, as a list.
+local function key_of(digits)
+    local bytes = {}
+    for pair in digits:gmatch("%x%x") do bytes[#bytes + 1] = tonumber(pair, 16) end
+    return #bytes == 16 and bytes or nil
+end
+
+local keys, last_key = {}, 1
+
+local function read_keys(more)
+    keys, last_key = {}, 1
+    for digits in (table.concat(KEYS, " ") .. " " .. more):gmatch("%x+") do keys[#keys + 1] = key_of(digits) end
+end
+
+-- Opens what is sealed, with the first key that fits; returns a cursor in it.
+local function opened(cursor, sender, incarnation, sequence)
+    local nonce = {}
+    for _, number in ipairs { sender, incarnation, sequence, 0 } do
+        for at = 0, 3 do nonce[#nonce + 1] = math.floor(number / 256 ^ at) % 256 end
+    end
+    local clear = bytes_of(cursor.tvb, 0, cursor.at)
+    local text = bytes_of(cursor.tvb, cursor.at, cursor.stop)
+    local tag = bytes_of(cursor.tvb, cursor.stop, cursor.stop + TAG_BYTES)
+    for count = 0, #keys - 1 do
+        -- The key of the frame before is tried first.
+        local at = (last_key + count - 1) % #keys + 1
+        local bytes = open_with(keys[at], nonce, clear, text, tag)
+        if bytes then
+            last_key = at
+            local digits = {}
+            for index, byte in ipairs(bytes) do digits[index] = string.format("%02x", byte) end
+            return { tvb = ByteArray.new(table.concat(digits)):tvb("Conclave, opened"), at = 0, stop = #bytes }
+        end
+    end
+end
+
 local function add_frame(tree, cursor, pinfo)
     local sender = add_number(tree, header.sender, cursor)
-    add_number(tree, header.incarnation, cursor)
-    add_number(tree, header.sequence, cursor)
-    if cursor.key ~= 0 then
-        -- Encrypted: everything from the kind to the tag is sealed with the key of this number.
-        tree:add(header.sealed, cursor.tvb(cursor.at, cursor.stop - cursor.at))
-        pinfo.cols.info = string.format("%d: sealed", sender)
+    local incarnation = add_number(tree, header.incarnation, cursor)
+    local sequence = add_number(tree, header.sequence, cursor)
+    tree:add(header.sealed, cursor.tvb(cursor.at, cursor.stop - cursor.at))
+    cursor = opened(cursor, sender, incarnation, sequence)
+    if not cursor then
+        pinfo.cols.info = string.format("%d: sealed with another key", sender)
         return
     end
     local kind = add_byte(tree, header.kind, cursor)
@@ -406,7 +455,7 @@ function conclave.dissector(tvb, pinfo, tree)
     pinfo.cols.protocol = "Conclave"
     -- Ethernet pads short frames, UDP does not: all bytes are the frame's.
     local stop = tvb:len() - TAG_BYTES
-    local cursor = { tvb = tvb, at = 1, stop = stop, key = tvb(0, 1):uint() % 16 }
+    local cursor = { tvb = tvb, at = 1, stop = stop }
     local top = tree:add(conclave, tvb())
     top:add(header.version, tvb(0, 1))
     top:add(header.key, tvb(0, 1))
@@ -422,6 +471,7 @@ end
 
 -- Without these, frames of a radio are taken for those of another protocol.
 conclave.prefs.pan = Pref.uint("PAN id", --[[PAN]]0, "The PAN id of the radio")
+conclave.prefs.keys = Pref.string("Keys", "", "Further keys, each of 32 hexadecimal digits, with spaces between")
 conclave.prefs.port = Pref.uint("UDP port", --[[PORT]]0, "The UDP port of all nodes")
 
 local pans, ports = DissectorTable.get("wpan.panid"), DissectorTable.get("udp.port")
@@ -433,6 +483,7 @@ local function register()
     registered.pan, registered.port = conclave.prefs.pan, conclave.prefs.port
     pans:add(registered.pan, conclave)
     ports:add(registered.port, conclave)
+    read_keys(conclave.prefs.keys)
 end
 
 conclave.prefs_changed = register

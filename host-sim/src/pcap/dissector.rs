@@ -3,16 +3,20 @@
 use super::PAN;
 use super::shape::{Shape, trace};
 use crate::base::ethernet::PORT;
+use crate::nodes::ScenarioNode as _;
+use crate::scenario::shipped::SHIPPED;
+use crate::{ProtocolNode, Scenario, check};
 use protocol::link::Acks;
 use protocol::peers::detector::Heartbeat;
 use protocol::peers::table::Hello;
 use protocol::service::demo::{counter, diffusing, tokens};
 use protocol::service::termination::{dijkstra_scholten, wave};
 use protocol::service::{clock_sync, snapshot};
-use protocol::wire::{Kind, Kinded};
+use protocol::wire::{Key, Kind, Kinded};
 use protocol::{election, lease, mutex, registry};
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::{self, Write as _};
+use std::path::Path;
 
 /// Visits the type of every message, with its kind.
 pub(super) trait Visit {
@@ -40,8 +44,20 @@ pub(super) fn each_message(visitor: &mut impl Visit) {
     visit_services!(visitor: dijkstra_scholten::Message, clock_sync::Message, counter::Message);
 }
 
-/// Returns the script.
-pub(crate) fn dissector() -> String {
+/// The keys that the script has by itself: of every shipped scenario, of swarms, and of boards and desktop nodes that were
+/// given no name of a group.
+fn usual_keys() -> impl Iterator<Item = Key> {
+    let shipped = SHIPPED.iter().filter_map(|(name, _)| Scenario::find(Path::new(name), check::OF_LOCKS).ok());
+    shipped.map(|scenario| key_of(&scenario)).chain(["swarm", "conclave"].map(Key::from_name))
+}
+
+/// Returns the key that a run of a scenario is sealed with.
+pub(crate) fn key_of(scenario: &Scenario) -> Key {
+    <ProtocolNode>::plan(scenario).key()
+}
+
+/// Returns the script, which opens frames with these keys and the usual ones.
+pub(crate) fn dissector(keys: &[Key]) -> String {
     struct Shapes(String);
 
     impl Visit for Shapes {
@@ -56,6 +72,14 @@ pub(crate) fn dissector() -> String {
     each_message(&mut shapes);
     let script = include_str!("dissector.lua");
     let script = script.replace("--[[PAN]]0", &format!("0x{PAN:04x}")).replace("--[[PORT]]0", &PORT.to_string());
+    let mut digits: Vec<String> = Vec::new();
+    for key in keys.iter().copied().chain(usual_keys()) {
+        let key = format!("    \"{:032x}\",\n", u128::from_be_bytes(key.bytes()));
+        if !digits.contains(&key) {
+            digits.push(key);
+        }
+    }
+    let script = script.replace("--[[CIPHER]]\n", include_str!("ascon.lua")).replace("--[[KEYS]]\n", &digits.concat());
     script.replace("--[[KINDS]]\n", &shapes.0)
 }
 

@@ -6,7 +6,7 @@
 mod dissector;
 mod shape;
 
-pub(crate) use dissector::dissector;
+pub(crate) use dissector::{dissector, key_of};
 
 use crate::base::Micros;
 use crate::base::ethernet::{Source, encapsulate_from};

@@ -65,9 +65,9 @@ fn a_capture_has_every_frame_that_was_sent_and_tshark_reads_each_with_the_dissec
         let [toml, trace, capture] = [&toml, &trace, &capture].map(|path| path.to_str().unwrap());
         succeeds(&["run", toml, "--seed", "4", "--trace", trace, "--pcap", capture]);
         assert!(refused(&["run", toml, "--seeds", "0..2", "--pcap", "x"]).contains("a capture holds one run"));
-        std::fs::write(&script, succeeds(&["dissector"])).unwrap();
+        std::fs::write(&script, succeeds(&["dissector", toml])).unwrap();
         let script = format!("lua_script:{}", script.display());
-        let fields = ["-T", "fields", "-e", "conclave.sender", "-e", "_ws.expert.message"];
+        let fields = ["-T", "fields", "-Y", "conclave.kind", "-e", "conclave.sender", "-e", "_ws.expert.message"];
         let home = env!("CARGO_TARGET_TMPDIR");
         let tshark = std::process::Command::new("tshark")
             .env("HOME", home)

@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+const KEY: Key = Key::new([7; 16]);
+
 /// Sample frames of every message.
 struct Samples {
     frames: Vec<(Kind, Vec<u8>)>,
@@ -43,7 +45,7 @@ impl Samples {
         let destination = self.destination();
         let packet = Packet { kind, sender: NodeId(300), incarnation: 2, seq: 7, destination, body };
         let mut buffer = [0; FRAME_MAX];
-        let len = seal(&Key::new([0; 16]), &packet, &mut buffer).expect("a sample fits a frame");
+        let len = seal(&KEY, &packet, &mut buffer).expect("a sample fits a frame");
         self.frames.push((kind, buffer[..len].to_vec()));
     }
 }
@@ -74,7 +76,7 @@ fn tshark(name: &str, link_type: LinkType, frames: &[Vec<u8>], arguments: &[&str
         writer.frame(at * 1_000, 300, frame, Some(-90.5)).unwrap();
     }
     writer.finish().unwrap();
-    std::fs::write(&script, dissector()).unwrap();
+    std::fs::write(&script, dissector(&[KEY])).unwrap();
     run_tshark(&capture, &script, arguments)
 }
 
@@ -109,14 +111,13 @@ fn every_kind_has_a_shape() {
     let mut kinds = Kinds(BTreeSet::new());
     each_message(&mut kinds);
     assert_eq!(kinds.0, registry::kinds().map(|(kind, _)| kind.byte()).collect());
-    assert!(!dissector().contains("--[["), "every place of the script is filled in");
+    assert!(!dissector(&[]).contains("--[["), "every place of the script is filled in");
 }
 
 #[test]
 fn a_shape_has_every_field_and_variant_by_name() {
     let shape = Lua(&trace::<election::bully::Message>(|_| {})).to_string();
-    let candidate =
-        "struct { { \"capacity\", named(\"Capacity\", UNSIGNED) }, { \"id\", named(\"NodeId\", UNSIGNED) }, }";
+    let candidate = "struct { { \"capacity\", UNSIGNED }, { \"id\", named(\"NodeId\", UNSIGNED) }, }";
     assert!(
         shape.starts_with("enum { { \"election\", struct { { \"term\", struct { { \"number\", UNSIGNED }, "),
         "{shape}"
@@ -185,13 +186,27 @@ fn tshark_finds_fields_by_their_names_and_values() {
 }
 
 #[test]
-fn tshark_reports_a_frame_that_is_cut_or_too_long_and_leaves_a_sealed_one_alone() {
-    let frame = &samples()[0].1;
-    let cut = [&frame[..frame.len() - 9], &frame[frame.len() - 8..]].concat();
-    let long = [&frame[..], &[0]].concat();
-    let mut sealed = frame.clone();
-    sealed[0] |= 1;
+fn tshark_reports_a_body_that_is_cut_or_too_long_and_leaves_alone_what_no_key_opens() {
+    let mut samples = Samples { frames: Vec::new(), numbers: 0.. };
+    let mut body = [0; FRAME_MAX];
+    let raise = election::leadership::LeaderMessage::RaiseTerm {
+        term: protocol::base::term::Term { number: 70_000, by: NodeId(3) },
+    };
+    let body = postcard::to_slice(&election::bully::Message::Leadership(raise), &mut body).unwrap();
+    samples.push(Kind::new(18), &body[..body.len() - 1]);
+    samples.push(Kind::new(18), &[&*body, &[0]].concat());
+    samples.push(Kind::new(18), body);
+    let mut frames: Vec<_> = samples.frames.into_iter().map(|(_, frame)| frame).collect();
+    for bit in [0, 8, 60, 80] {
+        let mut changed = frames[2].clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        frames.push(changed);
+    }
     let arguments = ["-T", "fields", "-e", "_ws.expert.message", "-e", "_ws.col.Info"];
-    let Some(printed) = tshark("broken", LinkType::Ethernet, &[cut, long, sealed], &arguments) else { return };
-    assert_eq!(printed, "malformed\tmalformed\nmalformed\tmalformed\n\t300: sealed\n");
+    let Some(printed) = tshark("broken", LinkType::Ethernet, &frames, &arguments) else { return };
+    let mut lines = printed.lines();
+    assert_eq!([lines.next(), lines.next()], [Some("malformed\tmalformed"); 2]);
+    assert_eq!(lines.next(), Some("\t300 to 9: bully raise-term"));
+    let sealed: Vec<_> = lines.collect();
+    assert!(sealed.len() == 4 && sealed.iter().all(|line| line.ends_with(": sealed with another key")), "{sealed:?}");
 }

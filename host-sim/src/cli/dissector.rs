@@ -1,0 +1,47 @@
+//! `conclave dissector`: the script with which Wireshark reads captures.
+
+use crate::pcap::{dissector, key_of};
+use crate::{Scenario, check};
+use clap::Args;
+use protocol::NodeId;
+use protocol::wire::{Cipher as _, Key};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(super) struct DissectorArgs {
+    /// Open the frames of these scenarios, too; those of shipped ones are opened in any case.
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<PathBuf>,
+    /// Open the frames of the group with this name. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    group: Vec<String>,
+    /// Open the frames of the group with this key of 32 hexadecimal digits. May be repeated.
+    #[arg(long, value_name = "HEX", value_parser = key)]
+    key: Vec<Key>,
+    /// The ids of the members of these groups, as their nodes have them; none where their election needs no members.
+    #[arg(long, value_name = "ID,...", value_delimiter = ',')]
+    members: Vec<u32>,
+}
+
+pub(super) const EXAMPLES: &str = "Examples:
+  conclave dissector > ~/.local/lib/wireshark/plugins/conclave.lua
+  conclave run grid64-leader-crash --seed 1 --pcap frames.pcapng
+  tshark -r frames.pcapng -Y 'conclave.wireless.elected'
+  conclave dissector --group greenhouse --members 1,2,3 > greenhouse.lua";
+
+fn key(digits: &str) -> Result<Key, String> {
+    let number = u128::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 32);
+    number.map(|number| Key::new(number.to_be_bytes())).ok_or_else(|| "a key has 32 hexadecimal digits".to_owned())
+}
+
+/// Prints the script.
+pub(super) fn run(args: &DissectorArgs) -> super::Ended {
+    let scenarios = args.scenarios.iter().map(|file| Scenario::find(file, check::OF_LOCKS).map(|found| key_of(&found)));
+    let mut keys = scenarios.collect::<Result<Vec<_>, _>>()?;
+    let members: Vec<NodeId> = args.members.iter().copied().map(NodeId).collect();
+    let groups = args.group.iter().map(|name| Key::from_name(name)).chain(args.key.iter().copied());
+    keys.extend(groups.map(|key| if members.is_empty() { key } else { key.for_group(&members) }));
+    super::print_text(&dissector(&keys));
+    Ok(ExitCode::SUCCESS)
+}
