@@ -19,9 +19,8 @@ pub fn identify(serial: &[u8], also: u32) -> ConfigPage {
         Err(error) => {
             let page = ConfigPage::unprovisioned(serial, also);
             defmt::warn!(
-                "no config page ({}): this board has id {=u32} and the public key; `conclave provision` writes a page",
-                error,
-                page.id
+                "no config page ({}): this board has no key and joins no group; `conclave provision` writes a page",
+                error
             );
             page
         }

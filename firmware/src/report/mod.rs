@@ -129,7 +129,12 @@ pub struct Status {
     pub driver_lost: u32,
     /// Frames the node dropped, by reason.
     pub dropped: node::Counters,
+    /// Whether the key is no secret.
+    pub insecure: bool,
 }
+
+/// What a status line ends with where the key is no secret.
+const INSECURE: &str = ", INSECURE: the key is public";
 
 impl Status {
     /// The counters in the order of the line.
@@ -169,14 +174,14 @@ log_lines! { Report<'_> {
     Self::Losing => warn "losing: no quorum has renewed the lease lately";
     Self::Leaderless => info "leaderless: no leader is known";
     Self::Degraded => warn "degraded: no quorum of the group is reachable";
-    Self::Status(Status { neighbours, sent, received, send_failed, rejected, undelivered, driver_lost, dropped }) =>
+    Self::Status(Status { neighbours, sent, received, send_failed, rejected, undelivered, driver_lost, dropped, insecure }) =>
         info "status: neighbours {=u32}, sent {=u32}, received {=u32}, send-failed {=u32}, rejected {=u32}, \
               undelivered {=u32}, driver-lost {=u32}, oversized {=u32}, version {=u32}, tag {=u32}, malformed {=u32}, \
               duplicate {=u32}, not-bidirectional {=u32}, no-room {=u32}, earlier-boot {=u32}, not-for-me {=u32}, \
-              unknown-kind {=u32}, unsent {=u32}",
+              unknown-kind {=u32}, unsent {=u32}{=str}",
         neighbours, sent, received, send_failed, rejected, undelivered, driver_lost, dropped.oversized,
         dropped.version, dropped.tag, dropped.malformed, dropped.duplicate, dropped.one_way, dropped.crowded,
-        dropped.outdated, dropped.not_for_me, dropped.no_stage, dropped.unsent;
+        dropped.outdated, dropped.not_for_me, dropped.no_stage, dropped.unsent, if insecure { INSECURE } else { "" };
     Self::Stopped(reason) => error "stopped: {=str}", reason;
 } }
 
@@ -237,6 +242,7 @@ impl<'a> Report<'a> {
                 for (counter, number) in status.counters_mut().into_iter().zip(numbers::<18>(rest)?) {
                     *counter = to_u32(number)?;
                 }
+                status.insecure = rest.ends_with(INSECURE);
                 Some(Self::Status(status))
             }
             "stopped" => Some(Self::Stopped(rest)),
@@ -291,6 +297,7 @@ mod tests {
             Report::Leaderless,
             Report::Degraded,
             Report::Status(status),
+            Report::Status(Status { insecure: true, ..status }),
             Report::Stopped("the outbox was full"),
         ];
         for report in reports {

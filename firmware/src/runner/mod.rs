@@ -11,7 +11,7 @@ mod tests;
 use crate::demo::second_tick::SecondTick;
 use crate::net::{FRAME_BYTES_MAX, FrameBuffer, ReceivedFrame, Transport};
 use crate::report::{RecordsAtBoot, Report, Status};
-use crate::storage::config_page::{ConfigPage, options};
+use crate::storage::config_page::{ConfigPage, Secret, options};
 use crate::storage::record_store::{LoadError, RecordStore};
 use crate::vitals::CapacityInputs;
 use core::future::{Future, pending, ready};
@@ -143,6 +143,8 @@ impl FromPage for Option<Group> {
 pub enum Stop {
     /// The configuration is invalid.
     BadConfig(ConfigError),
+    /// The board has no key.
+    NoKey,
     /// Records cannot be read. They may be intact, so none may be stored over them.
     LoadFailed,
     /// Records cannot be stored, so no frame may be sent.
@@ -157,6 +159,7 @@ impl Stop {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::BadConfig(_) => "invalid configuration",
+            Self::NoKey => "no key: provision the board",
             Self::LoadFailed => "records cannot be read",
             Self::StoreFailed => "records cannot be stored",
             Self::Halted(Halt::Outbox) => "a stage exceeded its outputs per step",
@@ -211,7 +214,7 @@ pub async fn run<E: Election, M: Mutex, const N: usize, S: Service, G: Membershi
             node.handle(now(), Input::Timeout);
         }
         if housekeeping.run_due(board) {
-            board.on_report(&Report::Status(status(&node, transport, board)));
+            board.on_report(&Report::Status(status(&node, &start.page, transport, board)));
         }
     }
 }
@@ -223,6 +226,9 @@ fn boot<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
     board: &mut impl Board<S>,
 ) -> Result<Node<E, M, N, S, G>, Stop> {
     let Start { page, group, election, mutex, service, entropy } = start;
+    if page.key == Secret::NONE {
+        return Err(Stop::NoKey);
+    }
     let config = Config {
         me: NodeId(page.id),
         key: Key::new(page.key.0),
@@ -299,6 +305,7 @@ fn report_stop<S: Service>(stop: Stop, board: &mut impl Board<S>) -> Stop {
 
 fn status<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
     node: &Node<E, M, N, S, G>,
+    page: &ConfigPage,
     transport: &impl Transport,
     board: &impl Board<S>,
 ) -> Status {
@@ -314,6 +321,7 @@ fn status<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
         undelivered: driver.received.saturating_sub(counted.received.saturating_add(rejected)),
         driver_lost: sum(&[driver.lost, counted.receive_corrupt, counted.receive_no_room]),
         dropped: *node.counters(),
+        insecure: page.has(options::INSECURE),
     }
 }
 

@@ -148,14 +148,14 @@ impl RecordStore for Failing {
 }
 
 /// Runs a new board with a store that fails; returns why it stopped, if it did, and the calls of the loop.
-fn calls_failing(error: LoadError) -> (Option<Stop>, Vec<Call>) {
+fn calls_failing(page: ConfigPage, error: LoadError) -> (Option<Stop>, Vec<Call>) {
     reset_clock();
     let calls = Calls::default();
     let mut transport = TestTransport { calls: calls.clone(), flooded: false };
     let (mut board, mut store) = (TestBoard(calls.clone()), Failing(error));
     let group = Option::<Group>::from_page;
     let (election, mutex, service) = (|| Some(Wireless::new()), || Some(NoMutex), || NoService);
-    let start = Start { page: PAGE, group, election, mutex, service, entropy: 0 };
+    let start = Start { page, group, election, mutex, service, entropy: 0 };
     let stopped = Cell::new(None);
     {
         let running = run::<_, _, 8, _, _>(&start, &mut transport, &mut store, &mut board);
@@ -222,15 +222,22 @@ fn a_board_that_lost_its_records_leads_only_after_the_quarantine() {
 }
 
 #[test]
+fn a_board_without_a_key_stops_and_sends_nothing() {
+    let (stopped, calls) = calls_failing(ConfigPage { key: Secret::NONE, ..PAGE }, LoadError::Lost);
+    assert_eq!(stopped, Some(Stop::NoKey));
+    assert!(!calls.contains(&Call::Sent));
+}
+
+#[test]
 fn a_board_that_cannot_read_its_records_stops_and_leaves_them_alone() {
-    let (stopped, calls) = calls_failing(LoadError::Unreadable);
+    let (stopped, calls) = calls_failing(PAGE, LoadError::Unreadable);
     assert_eq!(stopped, Some(Stop::LoadFailed));
     assert_eq!(reports(&calls), [Report::Stopped("records cannot be read")]);
 }
 
 #[test]
 fn a_board_that_lost_its_records_is_not_new_again() {
-    let (stopped, calls) = calls_failing(LoadError::Lost);
+    let (stopped, calls) = calls_failing(PAGE, LoadError::Lost);
     assert_eq!((stopped, reports(&calls)[0]), (None, starting(RecordsAtBoot::Lost)));
 }
 

@@ -50,6 +50,8 @@ pub mod options {
     pub const MEASURED: u32 = 1 << 3;
     /// The node leads only while a quorum of its group is reachable.
     pub const QUORUM: u32 = 1 << 4;
+    /// The key is no secret: it is derived from the name of the group.
+    pub const INSECURE: u32 = 1 << 5;
     /// For tests: once healthy, the board hangs, until its watchdog resets it.
     pub const HANG: u32 = 1 << 30;
     /// For tests: once healthy, the board panics.
@@ -61,6 +63,9 @@ pub mod options {
 pub struct Secret(pub [u8; 16]);
 
 impl Secret {
+    /// No key: the board stays out of every group.
+    pub const NONE: Self = Self([0; 16]);
+
     /// Derives a key from a group's name: it separates groups, but anyone who knows the name knows the key.
     #[must_use]
     pub fn of_group(name: &str) -> Self {
@@ -101,10 +106,6 @@ pub struct ConfigPage {
     pub members: u8,
 }
 
-/// The group of unprovisioned boards.
-pub const GROUP_DEFAULT: &str = "conclave";
-/// [`Secret::of_group`] of it: nothing else on a board derives a key from a name.
-const KEY_DEFAULT: Secret = Secret([81, 163, 167, 48, 174, 180, 253, 55, 22, 208, 12, 115, 33, 207, 187, 10]);
 /// The UDP port of unprovisioned boards.
 pub const PORT_DEFAULT: u16 = 47_800;
 /// Bits of an id derived from a chip's serial number: small ids make short frames, and collisions stay rare.
@@ -132,8 +133,8 @@ pub enum PageError {
 }
 
 impl ConfigPage {
-    /// Makes the page of an unprovisioned board: an id from the chip's serial number, the public key of
-    /// [`GROUP_DEFAULT`], measured capacity, and `also` these options. For a first try only.
+    /// Makes the page of an unprovisioned board: an id from the chip's serial number, no key, measured capacity, and
+    /// `also` these options.
     #[must_use]
     pub fn unprovisioned(serial: &[u8], also: u32) -> Self {
         let sum = crc::checksum(serial);
@@ -145,7 +146,7 @@ impl ConfigPage {
             port: PORT_DEFAULT,
             period_ms: 0,
             seed,
-            key: KEY_DEFAULT,
+            key: Secret::NONE,
             hops: 0,
             channel: 0,
             pan: 0,
@@ -244,7 +245,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConfigPage, GROUP_DEFAULT, PAGE_BYTES, PageError, Secret, options};
+    use super::{ConfigPage, PAGE_BYTES, PageError, Secret, options};
     use std::format;
 
     const PAGE: ConfigPage = ConfigPage {
@@ -291,7 +292,7 @@ mod tests {
         let (one, other) = (ConfigPage::unprovisioned(&[1; 8], 0), ConfigPage::unprovisioned(&[2; 8], options::LAN));
         assert_ne!((one.id, one.seed), (other.id, other.seed));
         assert_eq!((one.key, one.port), (other.key, other.port));
-        assert_eq!(one.key.0, Secret::of_group(GROUP_DEFAULT).0);
+        assert_eq!(one.key, Secret::NONE);
         assert!(one.options == options::FACTORY | options::MEASURED && other.has(options::LAN) && one.id < 1 << 24);
         assert_eq!(ConfigPage::decode(&one.encode()), Ok(one));
     }

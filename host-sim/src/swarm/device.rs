@@ -161,7 +161,9 @@ impl Desktop {
         let (bind, peer) = (address.to_string(), context.hub.address()?.to_string());
         let timing = if context.group.timing == Timing::LAN { "lan" } else { "radio" };
         command.args(["--id", &id, "--capacity", &capacity, "--bind", &bind, "--peer", &peer]);
-        command.args(["--hops", &hops, "--timing", timing, "--group", &context.group.name]);
+        command.args(["--hops", &hops, "--timing", timing]);
+        let key = u128::from_be_bytes(Key::from_name(&context.group.name).bytes());
+        command.env("CONCLAVE_KEY", format!("{key:032x}"));
         command.arg("--records").arg(&records);
         if !identity.blank {
             command.arg("--new");

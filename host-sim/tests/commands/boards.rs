@@ -54,10 +54,10 @@ fn a_dry_run_only_prints_the_steps() {
 #[test]
 fn a_provisioned_page_is_the_one_a_board_reads() {
     let folder = tempfile::tempdir().unwrap();
-    provision(folder.path(), "nrf52840-dk --id 7 --group barn --channel 15 --pan beef");
+    provision(folder.path(), "nrf52840-dk --id 7 --channel 15 --pan beef");
     let page = page(&written(folder.path(), "nrf52840-dk", "config"));
     assert_eq!((page.id, page.channel, page.pan), (7, 15, 0xbeef));
-    assert_eq!(page.key, Secret::of_group("barn"));
+    assert_eq!(page.key, Secret([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
     assert_eq!(page.options, options::FACTORY | options::MEASURED);
     provision(folder.path(), "nrf52840-dk --id 2 --members 5 --quorum");
     let page = self::page(&written(folder.path(), "nrf52840-dk", "config"));
@@ -66,13 +66,45 @@ fn a_provisioned_page_is_the_one_a_board_reads() {
 }
 
 #[test]
-fn a_board_may_be_given_a_key_and_a_capacity() {
+fn a_board_is_given_a_drawn_key_or_is_insecure() {
     let folder = tempfile::tempdir().unwrap();
-    let key = "000102030405060708090a0b0c0d0e0f";
-    provision(folder.path(), &format!("nucleo-h563zi --id 1 --key {key} --capacity 900 --used"));
-    let page = page(&written(folder.path(), "nucleo-h563zi", "config"));
-    assert_eq!((page.capacity, page.options), (900, options::LAN));
-    assert_eq!(page.key, Secret([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
+    let file = folder.path().join("barn.key");
+    assert!(succeeds(&["provision", "--new-key", file.to_str().unwrap(), "--dry-run"]).contains("barn.key"));
+    assert!(!file.exists(), "a dry run draws nothing");
+    let out = succeeds(&["provision", "--new-key", file.to_str().unwrap()]);
+    let drawn = std::fs::read_to_string(&file).unwrap();
+    assert!(out.contains("keep it secret") && !out.contains(drawn.trim()), "{out}");
+    let (code, _, error) = conclave(&["provision", "--new-key", file.to_str().unwrap()]);
+    assert!(code == Some(2) && error.contains("exists"), "a key is not written over: {error}");
+    provision(folder.path(), &format!("nucleo-h563zi --id 1 --key-file {} --capacity 900 --used", file.display()));
+    let secret = page(&written(folder.path(), "nucleo-h563zi", "config"));
+    assert_eq!((secret.capacity, secret.options), (900, options::LAN));
+    assert_eq!(secret.key.0, u128::from_str_radix(drawn.trim(), 16).unwrap().to_be_bytes());
+    let other = folder.path().join("other.key");
+    provision(folder.path(), &format!("nucleo-h563zi --id 1 --new-key {}", other.display()));
+    let joined = page(&written(folder.path(), "nucleo-h563zi", "config"));
+    assert!(joined.key != secret.key && !joined.has(options::INSECURE));
+    provision(folder.path(), "nucleo-h563zi --id 1 --insecure --group barn --capacity 900 --used");
+    let public = page(&written(folder.path(), "nucleo-h563zi", "config"));
+    assert_eq!((public.key, public.options), (Secret::of_group("barn"), options::LAN | options::INSECURE));
+    #[cfg(unix)]
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&entry.unwrap().metadata().unwrap().permissions());
+        assert_eq!(mode & 0o077, 0, "nobody else reads a key");
+    }
+}
+
+#[test]
+fn without_a_key_nothing_starts() {
+    let commands: [&[&str]; 2] =
+        [&["provision", "nrf52840-dk", "--id", "1", "--dry-run"], &["node", "--id", "1", "--peer", "127.0.0.1:9"]];
+    for arguments in commands {
+        let (code, out, error) = finished(command(arguments).env_remove("CONCLAVE_KEY"));
+        assert_eq!((code, out.as_str()), (Some(2), ""));
+        assert!(error.contains("--key-file") && error.contains("--insecure"), "{error}");
+        let (code, _, error) = finished(command(arguments).env("CONCLAVE_KEY", "secret"));
+        assert_eq!((code, error.as_str()), (Some(2), "CONCLAVE_KEY: a key has 32 hexadecimal digits\n"));
+    }
 }
 
 #[test]
@@ -99,15 +131,23 @@ fn an_access_point_and_blobs_are_written_as_regions_and_as_uf2() {
 
 #[test]
 fn bad_input_is_one_sentence_and_exit_code_2() {
-    let cases: [(&[&str], &str); 9] = [
-        (&["pico-w", "--id", "1", "--wifi", "home"], "no drive"),
+    let cases: [(&[&str], &str); 11] = [
+        (&["pico-w", "--id", "1", "--wifi", "home", "--wifi-open"], "no drive"),
+        (
+            &["pico-w", "--id", "1", "--wifi", "home"],
+            "no key of the access point: set CONCLAVE_WIFI_KEY, or say --wifi-open",
+        ),
         (&["nrf52840-dk", "--id", "1", "--wifi", "home"], "nrf52840-dk has no Wi-Fi"),
-        (&["nrf52840-dk", "--id", "1", "--key", "xyz"], "a key has 32 hexadecimal digits"),
+        (&["nrf52840-dk", "--id", "1", "--key-file", "/nowhere"], "/nowhere"),
+        (&["nrf52840-dk", "--id", "1", "--group", "barn"], "--insecure"),
         (&["nrf52840-dk", "--id", "1", "--pan", "ffff"], "a PAN id is from 1 to fffe"),
         (&["nrf52840-dk", "--id", "1", "--channel", "10"], "10 is not in 11..=26"),
         (&["nrf52840-dk", "--id", "5", "--members", "5"], "of 5 members the last is node 4, so node 5 is no member"),
         (&["nrf52840-dk", "--id", "1", "--quorum"], "--members"),
-        (&["pico-w", "--id", "1", "--wifi", "", "--output", "/nowhere"], "an access point's name has 1 to 32 bytes"),
+        (
+            &["pico-w", "--id", "1", "--wifi", "", "--wifi-open", "--output", "/nowhere"],
+            "an access point's name has 1 to 32 bytes",
+        ),
         (&["pico-w", "--id", "1", "--wifi-firmware", "/nowhere", "--output", "/nowhere"], "43439A0.bin"),
     ];
     for (arguments, error) in cases {

@@ -134,6 +134,7 @@ fn run(line: &str, folder: &Path) -> Result<(), String> {
 /// A folder for the commands of a document, with what one has to bring along.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("barn.key"), "000102030405060708090a0b0c0d0e0f\n").unwrap();
     let blobs = folder.path().join("FOLDER");
     fs::create_dir(&blobs).unwrap();
     for name in ["43439A0.bin", "43439A0_clm.bin", "nvram_rp2040.bin"] {

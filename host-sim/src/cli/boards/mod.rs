@@ -1,6 +1,7 @@
 //! The commands for boards, and for nodes in real time.
 
 mod firmware;
+mod key;
 mod node;
 mod provision;
 pub(super) mod sizes;

@@ -1,11 +1,12 @@
 //! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
 
+use super::key::{ChosenKey, KeyArgs};
 use crate::boards::in_file;
 use crate::pcap::{LinkType, Writer, sender};
 use crate::swarm::WallClock;
 use clap::{Args, ValueEnum};
 use firmware::report::{RecordsAtBoot, Report, Status};
-use firmware::storage::config_page::{PORT_DEFAULT, Secret};
+use firmware::storage::config_page::PORT_DEFAULT;
 use firmware::storage::crc::checksum;
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::NoGroup;
@@ -15,7 +16,7 @@ use protocol::election::Wireless;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Notice, Stages};
 use protocol::service::NoService;
-use protocol::wire::{FRAME_MAX, Key};
+use protocol::wire::FRAME_MAX;
 use protocol::{Config, Instant, Node, NodeId, Timing};
 use serde_json::{Value, json};
 use std::collections::hash_map::RandomState;
@@ -52,9 +53,8 @@ pub(crate) struct NodeArgs {
     /// a port, it is that of the boards.
     #[arg(long, value_name = "HOST[:PORT]", required = true, value_parser = address)]
     peer: Vec<SocketAddr>,
-    /// The group's name, from which its key is derived.
-    #[arg(long, default_value = "conclave")]
-    group: String,
+    #[command(flatten)]
+    key: KeyArgs,
     /// The timing of the group, the same for all of its nodes.
     #[arg(long, value_enum, default_value_t = TimingArg::Lan)]
     timing: TimingArg,
@@ -80,10 +80,10 @@ pub(crate) struct NodeArgs {
 }
 
 pub(super) const EXAMPLES: &str = "Examples:
-  conclave node --id 1 --peer 10.255.255.255                     with boards on an Ethernet, which broadcast
-  conclave node --id 1 --peer desk.local --new                   with another desktop
-  conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new
-  conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --capacity 9000";
+  conclave node --id 1 --peer 10.255.255.255 --key-file barn.key  with boards on an Ethernet, which broadcast
+  conclave node --id 1 --peer desk.local --key-file barn.key --new  with another desktop
+  conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new --insecure
+  conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --insecure --capacity 9000";
 
 /// Finds the address of a node by its name; IPv4, as boards have, comes first.
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -107,6 +107,7 @@ enum TimingArg {
 
 struct Desktop<'a> {
     args: &'a NodeArgs,
+    key: ChosenKey,
     socket: UdpSocket,
     clock: WallClock,
     capture: Option<Writer<fs::File>>,
@@ -123,6 +124,7 @@ pub(super) fn run(args: &NodeArgs) -> super::Ended {
 }
 
 fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
+    let key = args.key.choose().map_err(io::Error::other)?;
     let interrupted = super::interrupts()?;
     let failed = |error: io::Error| io::Error::other(format!("{}: {error}", args.bind));
     let socket = UdpSocket::bind(args.bind).map_err(failed)?;
@@ -130,7 +132,7 @@ fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
     let create = |path: &PathBuf| Writer::new(fs::File::create(path)?, LinkType::Ethernet);
     let capture = args.pcap.as_ref().map(|path| create(path).map_err(|error| io::Error::other(in_file(path)(error))));
     let (capture, clock) = (capture.transpose()?, WallClock::start());
-    let mut desktop = Desktop { args, socket, clock, capture, sent: 0, received: 0, send_failed: 0 };
+    let mut desktop = Desktop { args, key, socket, clock, capture, sent: 0, received: 0, send_failed: 0 };
     let mut node = desktop.boot()?;
     node.handle(desktop.now(), Input::Capacity(Some(Capacity::new(args.capacity))));
     let mut status_at = STATUS_PERIOD_US;
@@ -173,7 +175,7 @@ impl Desktop<'_> {
         let (at_boot, records) = stored.at_boot(args.new);
         let config = Config {
             me: NodeId(args.id),
-            key: Key::new(Secret::of_group(&args.group).0),
+            key: self.key.key,
             hops: args.hops,
             may_lead: !args.never_leads,
             mode: Mode::Available,
@@ -238,6 +240,7 @@ impl Desktop<'_> {
             received: self.received,
             send_failed: self.send_failed,
             dropped: *node.counters(),
+            insecure: self.key.public,
             ..Status::default()
         }
     }
@@ -269,10 +272,10 @@ fn to_json(at: u64, report: &Report<'_>) -> Value {
         Report::Losing => json!({ "event": "losing" }),
         Report::Leaderless => json!({ "event": "leaderless" }),
         Report::Degraded => json!({ "event": "degraded" }),
-        Report::Status(Status { neighbours, sent, received, send_failed, .. }) => {
+        Report::Status(Status { neighbours, sent, received, send_failed, insecure, .. }) => {
             json!({
                 "event": "status", "neighbours": neighbours, "sent": sent, "received": received,
-                "send_failed": send_failed
+                "send_failed": send_failed, "insecure": insecure
             })
         }
         Report::Stopped(reason) => json!({ "event": "stopped", "reason": reason }),

@@ -2,12 +2,14 @@
 //!
 //! They are stored outside of the image: writing a new image keeps them, and they are the same for every image.
 
+use super::key::{self, ChosenKey, KeyArgs};
 use crate::boards::tools::{self, FlashMethod};
 use crate::boards::{Board, Flashing, Network, Region, in_file, option_bits, uf2};
 use clap::Args;
 use firmware::storage::config_page::access_point::{self, AccessPoint, AccessPointError};
 use firmware::storage::config_page::blobs::Blobs;
-use firmware::storage::config_page::{ConfigPage, GROUP_DEFAULT, PORT_DEFAULT, Secret, options};
+use firmware::storage::config_page::{ConfigPage, PORT_DEFAULT, Secret, options};
+use protocol::wire::Key;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,17 +25,16 @@ const MEMBERS_MAX: u8 = 32;
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ProvisionArgs {
     /// The board plugged in.
-    #[arg(value_name = "BOARD", value_parser = Board::by_name)]
-    board: &'static Board,
+    #[arg(value_name = "BOARD", value_parser = Board::by_name, required_unless_present = "new_key")]
+    board: Option<&'static Board>,
     /// Its id, unique in its group.
-    #[arg(long)]
-    id: u32,
-    /// The name of its group, from which its key is derived. A node that knows the name can join.
-    #[arg(long, default_value = GROUP_DEFAULT)]
-    group: String,
-    /// The key of its group instead: 32 hexadecimal digits.
-    #[arg(long, value_name = "HEX", conflicts_with = "group", value_parser = key)]
-    key: Option<Secret>,
+    #[arg(long, required_unless_present = "new_key", requires = "board")]
+    id: Option<u32>,
+    #[command(flatten)]
+    key: KeyArgs,
+    /// Draw the key of a new group, and write it to this file, which must not exist. Without a board that is all.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["key_file", "insecure"])]
+    new_key: Option<PathBuf>,
     /// Its capacity, from 0 to 10000; without this, the board measures it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(0..=10_000))]
     capacity: Option<u16>,
@@ -64,6 +65,9 @@ pub(crate) struct ProvisionArgs {
     /// The name of its access point; its key is in the environment variable `CONCLAVE_WIFI_KEY`.
     #[arg(long, value_name = "NAME")]
     wifi: Option<String>,
+    /// The access point has no key.
+    #[arg(long, requires = "wifi")]
+    wifi_open: bool,
     /// The folder with the blobs of its Wi-Fi chip.
     #[arg(long, value_name = "FOLDER")]
     wifi_firmware: Option<PathBuf>,
@@ -82,30 +86,61 @@ struct Piece {
     bytes: Vec<u8>,
 }
 
-pub(super) fn run(args: &ProvisionArgs) -> Result<(), String> {
-    write(args, &pieces(args)?)
+/// A board to provision.
+struct Target<'a> {
+    args: &'a ProvisionArgs,
+    board: &'static Board,
+    id: u32,
+    key: ChosenKey,
 }
 
-fn pieces(args: &ProvisionArgs) -> Result<Vec<Piece>, String> {
-    let layout = args.board.layout();
+pub(super) fn run(args: &ProvisionArgs) -> Result<(), String> {
+    let key = match &args.new_key {
+        None => args.key.choose()?,
+        Some(file) => ChosenKey { key: new_key(file, args.dry_run)?, public: false },
+    };
+    match (args.board, args.id) {
+        (Some(board), Some(id)) => {
+            let target = Target { args, board, id, key };
+            write(&target, &pieces(&target)?)
+        }
+        (None, _) => Ok(()), // the key was all
+        (Some(_), None) => Err("a board needs an --id".to_owned()),
+    }
+}
+
+/// Draws the key of a new group; a dry run makes one that is none.
+fn new_key(file: &Path, dry_run: bool) -> Result<Key, String> {
+    super::print_line(format_args!("draw the key of a new group into {}: keep it secret", file.display()));
+    if dry_run { Ok(Key::new([0; 16])) } else { key::draw(file) }
+}
+
+fn pieces(target: &Target<'_>) -> Result<Vec<Piece>, String> {
+    let &Target { args, board, id, .. } = target;
+    let layout = board.layout();
     let region_of = |name: &str| {
         let region = layout.region(name).cloned();
-        region.ok_or_else(|| format!("the memory map of {} has no room for this", args.board.name))
+        region.ok_or_else(|| format!("the memory map of {} has no room for this", board.name))
     };
-    if args.members > 0 && args.id >= args.members.into() {
-        let (id, members, last) = (args.id, args.members, args.members - 1);
+    if args.members > 0 && id >= args.members.into() {
+        let (members, last) = (args.members, args.members - 1);
         return Err(format!("of {members} members the last is node {last}, so node {id} is no member"));
     }
-    let has_wifi = args.board.network == Network::Wifi;
+    let has_wifi = board.network == Network::Wifi;
     if !has_wifi && (args.wifi.is_some() || args.wifi_firmware.is_some()) {
-        return Err(format!("{} has no Wi-Fi", args.board.name));
+        return Err(format!("{} has no Wi-Fi", board.name));
     }
-    let mut config = page(args).encode().to_vec();
+    let mut config = page(target).encode().to_vec();
     if let Some(name) = &args.wifi {
-        let wifi_key = std::env::var(WIFI_KEY).unwrap_or_default();
+        let wifi_key = match std::env::var(WIFI_KEY) {
+            Ok(_) if args.wifi_open => return Err(format!("--wifi-open contradicts {WIFI_KEY}")),
+            Ok(wifi_key) if !wifi_key.is_empty() => wifi_key,
+            Ok(_) | Err(_) if args.wifi_open => String::new(),
+            Ok(_) | Err(_) => return Err(format!("no key of the access point: set {WIFI_KEY}, or say --wifi-open")),
+        };
         let access = AccessPoint::new(name, &wifi_key).map_err(|error| match error {
             AccessPointError::Name => "an access point's name has 1 to 32 bytes".to_owned(),
-            _ => format!("the key in {WIFI_KEY} has to have 8 to 63 bytes, or none for an open network"),
+            _ => format!("the key in {WIFI_KEY} has to have 8 to 63 bytes"),
         })?;
         config.resize(access_point::OFFSET, 0);
         config.extend(access.encode());
@@ -120,21 +155,23 @@ fn pieces(args: &ProvisionArgs) -> Result<Vec<Piece>, String> {
     }
 }
 
-fn page(args: &ProvisionArgs) -> ConfigPage {
+fn page(target: &Target<'_>) -> ConfigPage {
+    let Target { args, board, id, key } = target;
     let bits = [
         (options::FACTORY, !args.used),
         (options::NEVER_LEADS, args.never_leads),
-        (options::LAN, args.board.network != Network::Radio),
+        (options::LAN, board.network != Network::Radio),
         (options::MEASURED, args.capacity.is_none()),
         (options::QUORUM, args.quorum),
+        (options::INSECURE, key.public),
     ];
     ConfigPage {
-        id: args.id,
+        id: *id,
         capacity: args.capacity.unwrap_or(0).into(),
         options: option_bits(&bits),
         port: args.port,
-        seed: u64::from(args.id),
-        key: args.key.unwrap_or_else(|| Secret::of_group(&args.group)),
+        seed: u64::from(*id),
+        key: Secret(key.key.bytes()),
         hops: args.hops,
         channel: args.channel,
         pan: args.pan,
@@ -155,9 +192,10 @@ fn blobs(folder: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
-    let named = if args.key.is_some() { "a key of its own" } else { "a key made from the group's name" };
-    super::print_line(format_args!("{} becomes node {}, with {named}", args.board.name, args.id));
+fn write(target: &Target<'_>, pieces: &[Piece]) -> Result<(), String> {
+    let &Target { args, board, id, ref key } = target;
+    let named = if key.public { "a PUBLIC key, made from the group's name" } else { "its group's key" };
+    super::print_line(format_args!("{} becomes node {id}, with {named}", board.name));
     for Piece { name, region, bytes } in pieces {
         super::print_line(format_args!("write {name}: {} bytes at {:#x}", bytes.len(), region.origin));
     }
@@ -167,10 +205,10 @@ fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let folder = args.output.as_deref().unwrap_or(scratch.path());
     fs::create_dir_all(folder).map_err(in_file(folder))?;
-    match (&args.output, tools::flash_method(args.board)) {
+    match (&args.output, tools::flash_method(board)) {
         (Some(_), _) => {
-            let drive = drive_file(args.board, pieces, folder)?;
-            for (file, address) in files(args.board, pieces, folder)? {
+            let drive = drive_file(board, pieces, folder)?;
+            for (file, address) in files(board, pieces, folder)? {
                 super::print_line(format_args!("{}: for {address:#x}", file.display()));
             }
             if let Some(file) = drive {
@@ -179,12 +217,12 @@ fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
             Ok(())
         }
         (None, Ok(FlashMethod::Drive(drive))) => {
-            let file = drive_file(args.board, pieces, folder)?.ok_or("the board shows no drive")?;
+            let file = drive_file(board, pieces, folder)?.ok_or("the board shows no drive")?;
             super::print_line(format_args!("copy it to the drive {}", drive.display()));
             tools::copy(&file, &drive)
         }
         (None, Ok(FlashMethod::Probe(chip))) => {
-            let mut files = files(args.board, pieces, folder)?.into_iter();
+            let mut files = files(board, pieces, folder)?.into_iter();
             files.try_for_each(|(file, address)| tools::write(chip, &file, address))
         }
         (None, Err(text)) => Err(text),
@@ -195,7 +233,7 @@ fn write(args: &ProvisionArgs, pieces: &[Piece]) -> Result<(), String> {
 fn files(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Vec<(PathBuf, u64)>, String> {
     let file = |Piece { region, bytes, .. }: &Piece| {
         let file = folder.join(format!("{}-{}.bin", board.name, region.name.to_lowercase()));
-        fs::write(&file, bytes).map_err(in_file(&file))?;
+        key::write_private(&file, bytes)?;
         Ok((file, region.origin))
     };
     pieces.iter().map(file).collect()
@@ -209,13 +247,8 @@ fn drive_file(board: &Board, pieces: &[Piece], folder: &Path) -> Result<Option<P
     let file = folder.join(format!("{}-provision.uf2", board.name));
     let address = |piece: &Piece| u32::try_from(piece.region.origin).unwrap_or(u32::MAX); // UF2 has 32-bit addresses
     let pieces: Vec<_> = pieces.iter().map(|piece| (address(piece), piece.bytes.clone())).collect();
-    fs::write(&file, uf2::encode(&pieces, uf2::RP2040)?).map_err(in_file(&file))?;
+    key::write_private(&file, &uf2::encode(&pieces, uf2::RP2040)?)?;
     Ok(Some(file))
-}
-
-fn key(text: &str) -> Result<Secret, String> {
-    let number = Some(text).filter(|text| text.len() == 32).and_then(|text| u128::from_str_radix(text, 16).ok());
-    number.map(|number| Secret(number.to_be_bytes())).ok_or_else(|| "a key has 32 hexadecimal digits".to_owned())
 }
 
 /// Parses a PAN id; all ones is the broadcast id, and zero stands for none.

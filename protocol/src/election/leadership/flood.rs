@@ -6,7 +6,7 @@
 //!
 //! # Paper
 //! J. Wu, F. Dai: Broadcasting in Ad Hoc Networks Based on Self-Pruning, INFOCOM 2003; the wait that lets the node with
-//! most to add go first is W. Peng's and X. Lu's (MobiHoc 2000).
+//! most to add go first is W. Peng's and X. Lu's (`MobiHoc` 2000).
 //!
 //! # Departures
 //! - Links lose frames, so one copy silences nobody who could hear two, and whoever misses a heartbeat asks for it.

@@ -37,7 +37,7 @@ impl Testament {
     pub(super) const NONE: Self = Self { number: 0, bid_at: 0 };
 
     /// Returns whether the heir has bid not long before this heartbeat.
-    pub(super) const fn is_fresh(&self, heartbeat: u32) -> bool {
+    pub(super) const fn is_fresh(self, heartbeat: u32) -> bool {
         heartbeat.saturating_sub(self.bid_at) <= FORGOTTEN_AFTER
     }
 }
