@@ -39,7 +39,10 @@ impl<'f> SealedFrame<'f> {
         if frame.len() > FRAME_MAX {
             return Err(DropReason::Oversized);
         }
-        let (rest, tag) = frame.split_last_chunk::<TAG_BYTES>().ok_or(DropReason::Malformed)?;
+        // Not `split_last_chunk`: small boards link its panic.
+        let cut = frame.len().checked_sub(TAG_BYTES).ok_or(DropReason::Malformed)?;
+        let tag = frame.get(cut..).and_then(|tag| tag.try_into().ok()).ok_or(DropReason::Malformed)?;
+        let rest = frame.get(..cut).ok_or(DropReason::Malformed)?;
         let (&first, rest) = rest.split_first().ok_or(DropReason::Malformed)?;
         let number = first ^ VERSION;
         if number > NUMBER_MAX {
