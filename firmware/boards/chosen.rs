@@ -11,7 +11,7 @@ include!(concat!(env!("OUT_DIR"), "/algorithms.rs"));
 
 pub(crate) const PEERS_MAX: usize = 32;
 
-firmware::emit_node_bytes!(protocol::Node<Election, Mutex, PEERS_MAX, Service, Membership>);
+firmware::emit_node_bytes!(protocol::Node<Election, Mutex, PEERS_MAX, Service, Membership, protocol::wire::Keyring>);
 
 pub(crate) fn start(page: ConfigPage, entropy: u64) -> Start<Election, Mutex, Service, Membership> {
     let (election, mutex) = (|| with_options(ELECTION_OPTIONS), || with_options(MUTEX_OPTIONS));

@@ -20,7 +20,7 @@ pub(crate) fn main() {
         .map(|index| {
             let config = Config {
                 me: NodeId(index.into()),
-                key,
+                key: key.clone(),
                 hops: 1,
                 may_lead: true,
                 mode: Mode::Available,

@@ -30,7 +30,7 @@ use protocol::election::{self, Election};
 use protocol::mutex::{self, Mutex};
 use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::service::{NoService, Service};
-use protocol::wire::{FRAME_MAX, Key};
+use protocol::wire::{FRAME_MAX, Keyring};
 use protocol::{Config, Node, NodeId, Timing};
 
 /// The longest interval between two calls of [`Board::feed_watchdog`].
@@ -224,14 +224,14 @@ fn boot<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
     start: &Start<E, M, S, G>,
     stored: Result<Option<Records>, LoadError>,
     board: &mut impl Board<S>,
-) -> Result<Node<E, M, N, S, G>, Stop> {
+) -> Result<Node<E, M, N, S, G, Keyring>, Stop> {
     let Start { page, group, election, mutex, service, entropy } = start;
     if page.key == Secret::NONE {
         return Err(Stop::NoKey);
     }
     let config = Config {
         me: NodeId(page.id),
-        key: Key::new(page.key.0),
+        key: page.keyring(),
         hops: page.hops.max(1),
         may_lead: !page.has(options::NEVER_LEADS),
         mode: if page.has(options::QUORUM) { Mode::Quorum } else { Mode::Available },
@@ -269,7 +269,7 @@ fn mix(numbers: &[u64]) -> u64 {
 
 /// Stores, sends and reports until the node has no output left.
 async fn flush<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
-    node: &mut Node<E, M, N, S, G>,
+    node: &mut Node<E, M, N, S, G, Keyring>,
     transport: &mut impl Transport,
     store: &mut impl RecordStore,
     board: &mut impl Board<S>,
@@ -304,7 +304,7 @@ fn report_stop<S: Service>(stop: Stop, board: &mut impl Board<S>) -> Stop {
 }
 
 fn status<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
-    node: &Node<E, M, N, S, G>,
+    node: &Node<E, M, N, S, G, Keyring>,
     page: &ConfigPage,
     transport: &impl Transport,
     board: &impl Board<S>,

@@ -107,6 +107,8 @@ const PAGE: ConfigPage = ConfigPage {
     channel: 0,
     pan: 0,
     members: 0,
+    key_number: 0,
+    previous_key: Secret::NONE,
 };
 
 /// Runs a node for some seconds; returns the calls of the loop.

@@ -5,7 +5,7 @@
 //! | offset | bytes | field |
 //! | ---: | ---: | --- |
 //! | 0 | 4 | magic: `CNCV` in ASCII |
-//! | 4 | 2 | version of this layout: 1 |
+//! | 4 | 2 | version of this layout: 2 |
 //! | 6 | 2 | UDP port, not 0 |
 //! | 8 | 4 | id of the node |
 //! | 12 | 4 | capacity of the node |
@@ -17,8 +17,10 @@
 //! | 49 | 1 | channel of the radio, 11 to 26, 0 for the default |
 //! | 50 | 2 | PAN id of the radio, 0 for the default |
 //! | 52 | 1 | members of the group, nodes 0 to one less than this; 0 for no group |
-//! | 53 | 7 | reserved: written as 0, not read |
-//! | 60 | 4 | CRC-32 of bytes 0 to 59, as in [`crate::storage::crc`] |
+//! | 53 | 1 | number of the key |
+//! | 54 | 6 | reserved: written as 0, not read |
+//! | 60 | 16 | the key before, while the network changes; 0 for none |
+//! | 76 | 4 | CRC-32 of bytes 0 to 75, as in [`crate::storage::crc`] |
 //!
 //! On boards with Wi-Fi the name and the key of an access point follow, see [`access_point`].
 
@@ -28,13 +30,13 @@ pub mod blobs;
 use crate::copy_bytes;
 use crate::storage::crc;
 use core::fmt;
-use protocol::wire::Key;
+use protocol::wire::{Key, Keyring};
 
 /// Encoded length; the rest of the memory page is not read.
-pub const PAGE_BYTES: usize = 64;
+pub const PAGE_BYTES: usize = 80;
 
 const MAGIC: [u8; 4] = *b"CNCV";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const SUMMED_BYTES: usize = PAGE_BYTES - 4;
 
 /// Bits of [`ConfigPage::options`]. Boards ignore unknown bits.
@@ -104,6 +106,10 @@ pub struct ConfigPage {
     pub pan: u16,
     /// Size of the group, nodes 0 to one less than this; 0 for no group.
     pub members: u8,
+    /// The number of the key.
+    pub key_number: u8,
+    /// The key before, while the network changes.
+    pub previous_key: Secret,
 }
 
 /// The UDP port of unprovisioned boards.
@@ -151,7 +157,16 @@ impl ConfigPage {
             channel: 0,
             pan: 0,
             members: 0,
+            key_number: 0,
+            previous_key: Secret::NONE,
         }
+    }
+
+    /// Returns the keys that frames are sealed with.
+    #[must_use]
+    pub fn keyring(&self) -> Keyring {
+        let ring = Keyring::new(Key::new(self.key.0), self.key_number);
+        if self.previous_key == Secret::NONE { ring } else { ring.after(Key::new(self.previous_key.0)) }
     }
 
     /// Returns whether an option is on.
@@ -168,7 +183,7 @@ impl ConfigPage {
         let mut reader = Reader(bytes);
         let magic = reader.take();
         let version = u16::from_le_bytes(reader.take());
-        let page = Self {
+        let mut page = Self {
             port: u16::from_le_bytes(reader.take()),
             id: u32::from_le_bytes(reader.take()),
             capacity: u32::from_le_bytes(reader.take()),
@@ -180,8 +195,11 @@ impl ConfigPage {
             channel: u8::from_le_bytes(reader.take()),
             pan: u16::from_le_bytes(reader.take()),
             members: u8::from_le_bytes(reader.take()),
+            key_number: u8::from_le_bytes(reader.take()),
+            previous_key: Secret::NONE,
         };
-        let _reserved: [u8; 7] = reader.take();
+        let _reserved: [u8; 6] = reader.take();
+        page.previous_key = Secret(reader.take());
         let stored = u32::from_le_bytes(reader.take());
 
         let (summed, _) = bytes.split_at(SUMMED_BYTES);
@@ -206,7 +224,7 @@ impl ConfigPage {
     pub fn encode(&self) -> [u8; PAGE_BYTES] {
         let mut bytes = [0; PAGE_BYTES];
         let (summed, sum) = bytes.split_at_mut(SUMMED_BYTES);
-        let fields: [&[u8]; 13] = [
+        let fields: [&[u8]; 16] = [
             &MAGIC,
             &VERSION.to_le_bytes(),
             &self.port.to_le_bytes(),
@@ -220,6 +238,9 @@ impl ConfigPage {
             &[self.channel],
             &self.pan.to_le_bytes(),
             &[self.members],
+            &[self.key_number],
+            &[0; 6],
+            &self.previous_key.0,
         ];
         copy_bytes(summed, fields.into_iter().flatten());
         sum.copy_from_slice(&crc::checksum(summed).to_le_bytes());
@@ -245,7 +266,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConfigPage, PAGE_BYTES, PageError, Secret, options};
+    use super::{ConfigPage, Key, Keyring, PAGE_BYTES, PageError, Secret, options};
     use std::format;
 
     const PAGE: ConfigPage = ConfigPage {
@@ -260,18 +281,21 @@ mod tests {
         channel: 0,
         pan: 0,
         members: 0,
+        key_number: 0,
+        previous_key: Secret::NONE,
     };
 
-    /// The bytes as another program would write them: they must never change under version 1.
+    /// The bytes as another program would write them: they must never change under version 2.
     #[rustfmt::skip]
     const GOLDEN: [u8; PAGE_BYTES] = [
-        b'C', b'N', b'C', b'V', 1, 0, 0xb8, 0xba,
+        b'C', b'N', b'C', b'V', 2, 0, 0xb8, 0xba,
         7, 0, 0, 0, 4, 3, 2, 1,
         5, 0, 0, 0, 0xe8, 3, 0, 0,
         0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
         b's', b'i', b'x', b't', b'e', b'e', b'n', b' ', b'l', b'e', b't', b't', b'e', b'r', b's', b'!',
         3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0xd3, 0xd3, 0xc1, 0xc1,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0x66, 0xc2, 0x6c, 0x36,
     ];
 
     #[test]
@@ -285,6 +309,15 @@ mod tests {
         let page = ConfigPage { channel: 26, pan: 0x1234, members: 16, ..PAGE };
         assert_eq!(page.encode()[48..54], [3, 26, 0x34, 0x12, 16, 0]);
         assert_eq!(ConfigPage::decode(&page.encode()), Ok(page));
+    }
+
+    #[test]
+    fn a_network_that_changes_its_key_has_two() {
+        let page = ConfigPage { key_number: 1, previous_key: Secret([7; 16]), ..PAGE };
+        assert_eq!((page.encode()[53], &page.encode()[60..76]), (1, &[7; 16][..]));
+        assert_eq!(ConfigPage::decode(&page.encode()), Ok(page));
+        assert_eq!(page.keyring(), Keyring::new(Key::new(PAGE.key.0), 1).after(Key::new([7; 16])));
+        assert_eq!(PAGE.keyring(), Keyring::new(Key::new(PAGE.key.0), 0));
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl<L, U> ProtocolPlan<L, U> {
     /// Returns the key of its frames.
     #[must_use]
     pub fn key(&self) -> Key {
-        self.key
+        self.key.clone()
     }
 }
 
@@ -123,7 +123,7 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> ScenarioNode for Protoco
         let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
         let members: Vec<NodeId> = (0..members).map(NodeId).collect();
         let group = Group::of(&members).ok();
-        let key = if group.is_some() { config.key.for_group(&members) } else { config.key };
+        let key = if group.is_some() { config.key.for_group(&members) } else { config.key.clone() };
         ProtocolPlan {
             config,
             election,
@@ -140,7 +140,7 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
 
     fn boot(plan: &ProtocolPlan<L, U>, boot: node::Boot) -> Self {
         let node::Boot { me, records, seed, may_lead, now } = boot;
-        let config = Config { me, may_lead, ..plan.config };
+        let config = Config { me, may_lead, ..plan.config.clone() };
         let messages = MessageLog::default();
         let stages = Stages {
             election: TracedStage::new(plan.election, &messages),

@@ -144,6 +144,8 @@ fn page(group: &Group, identity: &Identity) -> ConfigPage {
         channel: 0,
         pan: 0,
         members: group.members,
+        key_number: 0,
+        previous_key: Secret::NONE,
     }
 }
 

@@ -134,7 +134,9 @@ fn run(line: &str, folder: &Path) -> Result<(), String> {
 /// A folder for the commands of a document, with what one has to bring along.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("barn.key"), "000102030405060708090a0b0c0d0e0f\n").unwrap();
+    for (name, number) in [("barn.key", 0), ("barn-2.key", 1)] {
+        fs::write(folder.path().join(name), format!("000102030405060708090a0b0c0d0e0f {number}\n")).unwrap();
+    }
     let blobs = folder.path().join("FOLDER");
     fs::create_dir(&blobs).unwrap();
     for name in ["43439A0.bin", "43439A0_clm.bin", "nvram_rp2040.bin"] {

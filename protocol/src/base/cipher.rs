@@ -12,6 +12,9 @@ use ascon_core::State;
 /// Length of a tag, in bytes.
 pub const TAG_BYTES: usize = 8;
 
+/// The highest number of a key.
+pub(crate) const NUMBER_MAX: u8 = 15;
+
 /// A number that no key seals two frames with.
 pub type Nonce = [u8; 16];
 
@@ -25,6 +28,9 @@ pub trait Cipher: Clone + core::fmt::Debug {
 
     /// Returns whether frames sealed with the key of this number can be opened.
     fn knows(&self, number: u8) -> bool;
+
+    /// Notes that a frame sealed with the key of this number was opened.
+    fn on_opened(&mut self, _number: u8) {}
 
     /// Derives the cipher of a group with these members, so that nodes configured with different members refuse each
     /// other's frames.
@@ -135,7 +141,7 @@ impl Cipher for Key {
     }
 
     fn for_group(&self, members: &[NodeId]) -> Self {
-        members.iter().fold(*self, |key, member| key.derive(member.0, &[]))
+        members.iter().fold(self.clone(), |key, member| key.derive(member.0, &[]))
     }
 
     fn seal(&self, nonce: &Nonce, header: &[u8], text: &mut [u8]) -> Tag {

@@ -181,7 +181,7 @@ impl<'a> Moment<'a> {
 }
 
 /// Configuration of one node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config<K = Key> {
     /// Its id.
     pub me: NodeId,

@@ -1,8 +1,16 @@
 //! The key of a group.
 
-/// The secret shared by the nodes of one group.
-#[derive(Clone, Copy, PartialEq, Eq)]
+use zeroize::Zeroize;
+
+/// The secret shared by the nodes of one group. It is wiped from memory when it is dropped, and shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 16]);
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
 
 impl Key {
     /// Creates a key from its bytes.

@@ -8,6 +8,7 @@ pub mod config;
 pub mod ids;
 pub mod incarnation;
 pub mod key;
+pub mod keyring;
 pub mod lamport;
 pub mod membership;
 mod named;

@@ -33,6 +33,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         shared.peers.check(sealed.sender(), sealed.seq())?;
         let mut buffer = [0; FRAME_MAX];
         let packet = sealed.open(&shared.config.key, &mut buffer)?;
+        shared.config.key.on_opened(sealed.key_number());
         let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
         let known = shared.peers.on_frame(moment, &packet, quality);
         self.report_links(now);

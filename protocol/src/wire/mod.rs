@@ -24,6 +24,7 @@ mod sealed;
 
 pub use crate::base::cipher::{Cipher, Nonce, TAG_BYTES, Tag};
 pub use crate::base::key::Key;
+pub use crate::base::keyring::Keyring;
 pub use frame::{
     Attempt, BOOTS_MAX, Boots, Destination, DropReason, NEIGHBOURS_MAX, Origin, Packet, Recipients, Relays,
     ReliableHeader,

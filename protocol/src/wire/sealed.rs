@@ -2,7 +2,7 @@
 
 use super::frame::Rest;
 use super::{Cipher, DropReason, FRAME_MAX, Kind, Origin, Packet, VERSION, route};
-use crate::base::cipher::{Nonce, TAG_BYTES, Tag};
+use crate::base::cipher::{NUMBER_MAX, Nonce, TAG_BYTES, Tag};
 use crate::base::ids::NodeId;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,12 @@ impl<'f> SealedFrame<'f> {
         Origin { id: self.sender.id, incarnation: self.sender.incarnation }
     }
 
+    /// The number of the key.
+    #[must_use]
+    pub fn key_number(&self) -> u8 {
+        self.number
+    }
+
     /// The alleged sequence number.
     #[must_use]
     pub fn seq(&self) -> u32 {
@@ -89,9 +95,6 @@ impl<'f> SealedFrame<'f> {
         Ok(Packet { kind, sender, incarnation, seq, destination, body })
     }
 }
-
-/// The highest number of a key.
-const NUMBER_MAX: u8 = 15;
 
 /// Opens a frame into `buffer`, without regard to what came before it.
 ///

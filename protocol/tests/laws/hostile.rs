@@ -26,7 +26,7 @@ fn receive(net: &mut Plain, bytes: &[u8], quality: u8) {
 
 /// A real frame of another node: its first hello.
 fn frame(key: Key) -> Vec<u8> {
-    let make = move |_| (Config { key, ..config(1) }, Wireless::new(), NoMutex);
+    let make = move |_| (Config { key: key.clone(), ..config(1) }, Wireless::new(), NoMutex);
     let mut net = Net::new(1, complete, make).started();
     net.run_until(Duration::from_secs(2), |net| !net.sent.is_empty());
     net.sent[0].1.to_vec()

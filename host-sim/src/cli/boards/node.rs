@@ -16,7 +16,7 @@ use protocol::election::Wireless;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Notice, Stages};
 use protocol::service::NoService;
-use protocol::wire::FRAME_MAX;
+use protocol::wire::{FRAME_MAX, Keyring};
 use protocol::{Config, Instant, Node, NodeId, Timing};
 use serde_json::{Value, json};
 use std::collections::hash_map::RandomState;
@@ -116,7 +116,7 @@ struct Desktop<'a> {
     send_failed: u32,
 }
 
-type DesktopNode = Node<Wireless, NoMutex, NEIGHBOURS_MAX>;
+type DesktopNode = Node<Wireless, NoMutex, NEIGHBOURS_MAX, NoService, NoGroup, Keyring>;
 
 /// Runs until interrupted; returns 0 then, 1 if the node halted.
 pub(super) fn run(args: &NodeArgs) -> super::Ended {
@@ -175,7 +175,7 @@ impl Desktop<'_> {
         let (at_boot, records) = stored.at_boot(args.new);
         let config = Config {
             me: NodeId(args.id),
-            key: self.key.key,
+            key: self.key.keyring(),
             hops: args.hops,
             may_lead: !args.never_leads,
             mode: Mode::Available,

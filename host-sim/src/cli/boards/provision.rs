@@ -9,7 +9,6 @@ use clap::Args;
 use firmware::storage::config_page::access_point::{self, AccessPoint, AccessPointError};
 use firmware::storage::config_page::blobs::Blobs;
 use firmware::storage::config_page::{ConfigPage, PORT_DEFAULT, Secret, options};
-use protocol::wire::Key;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +96,10 @@ struct Target<'a> {
 pub(super) fn run(args: &ProvisionArgs) -> Result<(), String> {
     let key = match &args.new_key {
         None => args.key.choose()?,
-        Some(file) => ChosenKey { key: new_key(file, args.dry_run)?, public: false },
+        Some(file) => {
+            super::print_line(format_args!("draw a key into {}: keep it secret", file.display()));
+            args.key.draw(file, args.dry_run)?
+        }
     };
     match (args.board, args.id) {
         (Some(board), Some(id)) => {
@@ -107,12 +109,6 @@ pub(super) fn run(args: &ProvisionArgs) -> Result<(), String> {
         (None, _) => Ok(()), // the key was all
         (Some(_), None) => Err("a board needs an --id".to_owned()),
     }
-}
-
-/// Draws the key of a new group; a dry run makes one that is none.
-fn new_key(file: &Path, dry_run: bool) -> Result<Key, String> {
-    super::print_line(format_args!("draw the key of a new group into {}: keep it secret", file.display()));
-    if dry_run { Ok(Key::new([0; 16])) } else { key::draw(file) }
 }
 
 fn pieces(target: &Target<'_>) -> Result<Vec<Piece>, String> {
@@ -171,7 +167,9 @@ fn page(target: &Target<'_>) -> ConfigPage {
         options: option_bits(&bits),
         port: args.port,
         seed: u64::from(*id),
-        key: Secret(key.key.bytes()),
+        key: Secret(key.key.key.bytes()),
+        key_number: key.key.number,
+        previous_key: key.previous.as_ref().map_or(Secret::NONE, |previous| Secret(previous.bytes())),
         hops: args.hops,
         channel: args.channel,
         pan: args.pan,
