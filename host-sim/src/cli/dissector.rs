@@ -40,7 +40,7 @@ pub(super) fn run(args: &DissectorArgs) -> super::Ended {
     let scenarios = args.scenarios.iter().map(|file| Scenario::find(file, check::OF_LOCKS).map(|found| key_of(&found)));
     let mut keys = scenarios.collect::<Result<Vec<_>, _>>()?;
     let members: Vec<NodeId> = args.members.iter().copied().map(NodeId).collect();
-    let groups = args.group.iter().map(|name| Key::from_name(name)).chain(args.key.iter().copied());
+    let groups = args.group.iter().map(|name| Key::from_name(name)).chain(args.key.iter().cloned());
     keys.extend(groups.map(|key| if members.is_empty() { key } else { key.for_group(&members) }));
     super::print_text(&dissector(&keys));
     Ok(ExitCode::SUCCESS)

@@ -73,7 +73,7 @@ pub(crate) fn dissector(keys: &[Key]) -> String {
     let script = include_str!("dissector.lua");
     let script = script.replace("--[[PAN]]0", &format!("0x{PAN:04x}")).replace("--[[PORT]]0", &PORT.to_string());
     let mut digits: Vec<String> = Vec::new();
-    for key in keys.iter().copied().chain(usual_keys()) {
+    for key in keys.iter().cloned().chain(usual_keys()) {
         let key = format!("    \"{:032x}\",\n", u128::from_be_bytes(key.bytes()));
         if !digits.contains(&key) {
             digits.push(key);
