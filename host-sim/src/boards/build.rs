@@ -2,11 +2,12 @@
 
 use super::toolchain::Toolchain;
 use super::{Board, Parts};
+use rustix::fs::FlockOperation;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, fs};
+use std::{env, fs, io, process};
 
 const PROFILE: &str = "firmware";
 
@@ -14,11 +15,27 @@ const PROFILE: &str = "firmware";
 pub(crate) fn build(board: &Board, parts: &Parts, toolchain: Toolchain) -> Result<PathBuf, String> {
     let mut command = cargo(board, toolchain);
     command.envs(parts.environment());
+    // The next build writes to the same path, in this or in another process.
+    let _building = lock(&target_folder(&workspace()?).join("swarm"))?;
     let built = build_with(board, command)?;
-    // The next build writes to the same path.
     let kept = built.with_file_name(parts.file_name(board));
-    fs::copy(&built, &kept).map_err(|error| format!("{}: {error}", kept.display()))?;
+    keep(&built, &kept).map_err(|error| format!("{}: {error}", kept.display()))?;
     Ok(kept)
+}
+
+/// Waits until no other process builds into a folder; dropping the file lets the next one build.
+fn lock(folder: &Path) -> Result<fs::File, String> {
+    let path = folder.join("building");
+    let file = fs::create_dir_all(folder).and_then(|()| fs::File::create(&path));
+    let locked = file.and_then(|file| Ok(rustix::fs::flock(&file, FlockOperation::LockExclusive).map(|()| file)?));
+    locked.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Copies a file, so that emulators of other processes which read the copy see one whole file or the other.
+fn keep(built: &Path, kept: &Path) -> io::Result<()> {
+    let fresh = kept.with_extension(format!("{}", process::id()));
+    fs::copy(built, &fresh)?;
+    fs::rename(&fresh, kept)
 }
 
 fn build_with(board: &Board, mut command: Command) -> Result<PathBuf, String> {
@@ -120,9 +137,29 @@ fn short_paths(workspace: &Path) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use super::{env_name, find_checkout};
+    use super::{env_name, find_checkout, keep};
     use std::fs;
     use std::path::PathBuf;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn who_reads_an_image_that_is_built_again_sees_a_whole_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [built, kept] = ["built", "kept"].map(|name| folder.path().join(name));
+        fs::write(&built, vec![7; 1_000_000]).unwrap();
+        keep(&built, &kept).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..100).for_each(|_| keep(&built, &kept).unwrap());
+                done.store(true, Ordering::Relaxed);
+            });
+            while !done.load(Ordering::Relaxed) {
+                assert_eq!(fs::read(&kept).unwrap().len(), 1_000_000);
+            }
+        });
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
 
     #[test]
     fn a_checkout_is_the_one_named_or_the_first_one_around() {
