@@ -15,7 +15,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// The values of `do`, and the keys that each takes besides `at`, `do`, `every` and `times`.
-const ACTIONS: [(&str, &[&str]); 22] = [
+const ACTIONS: [(&str, &[&str]); 23] = [
     ("crash", &["node", "records", "for"]),
     ("restart", &["node"]),
     ("restart-blank", &["node"]),
@@ -29,6 +29,7 @@ const ACTIONS: [(&str, &[&str]); 22] = [
     ("reorder", &["probability", "delay", "for"]),
     ("delay", &["delay", "for"]),
     ("corrupt", &["probability", "for"]),
+    ("attack", &["replay", "forge", "for"]),
     ("one-way", &["from", "to", "for"]),
     ("both-ways", &[]),
     ("move", &["node", "position"]),
@@ -94,7 +95,7 @@ pub(super) fn steps(
 /// Refuses a key that the fault does not take.
 fn check_keys(reader: &Reader<'_>, fault: &RawFault) -> Result<(), ScenarioError> {
     let (name, keys) = ACTIONS[choose(reader, "fault", &fault.action, ACTIONS.iter().map(|(name, _)| *name))?];
-    let given = spans!(fault; node, records, clock, sets, cut, probability, delay, good, bad, from, to, position, capacity, units);
+    let given = spans!(fault; node, records, clock, sets, cut, probability, replay, forge, delay, good, bad, from, to, position, capacity, units);
     let given = [("for", span_of(fault.duration.as_ref()))].into_iter().chain(given);
     for (key, span) in given {
         if let Some(span) = span.filter(|_| !keys.contains(&key)) {
@@ -135,6 +136,13 @@ impl Fault<'_> {
                 FaultAction::Link(LinkFault::Delay(min, max))
             }
             "corrupt" => FaultAction::Link(LinkFault::Corrupt(self.probability()?)),
+            "attack" => {
+                let share = |share: Option<&Spanned<Share>>| {
+                    share.map_or(Probability::NEVER, |share| Probability::new(share.get_ref().0))
+                };
+                let (replay, forge) = (share(raw.replay.as_ref()), share(raw.forge.as_ref()));
+                FaultAction::Link(LinkFault::Attack { replay, forge })
+            }
             "one-way" => {
                 let (from, to) = (self.ids("from", raw.from.as_ref())?, self.ids("to", raw.to.as_ref())?);
                 FaultAction::Link(LinkFault::OneWay { from, to })

@@ -121,6 +121,8 @@ pub(super) struct RawFault {
     pub(super) sets: Option<Spanned<Vec<Nodes>>>,
     pub(super) cut: Option<Spanned<String>>,
     pub(super) probability: Option<Spanned<Share>>,
+    pub(super) replay: Option<Spanned<Share>>,
+    pub(super) forge: Option<Spanned<Share>>,
     pub(super) delay: Option<Spanned<Between<Time>>>,
     pub(super) good: Option<Spanned<Time>>,
     pub(super) bad: Option<Spanned<Time>>,

@@ -1,8 +1,9 @@
-//! Link faults: loss, bursts, duplicates, reordering, delay, corruption, partitions and one-way links, whatever the
+//! Link faults: loss, bursts, duplicates, reordering, delay, corruption, attacks, partitions and one-way links, whatever the
 //! medium.
 
 use crate::base::Micros;
 use crate::base::rng::{Probability, Rng};
+use crate::sim::attacker::Attacker;
 use crate::sim::topology::Link;
 
 /// The longest delay of a duplicate after the first copy.
@@ -29,6 +30,9 @@ pub(crate) enum LinkFault {
     Delay(Micros, Micros),
     /// Frames arrive corrupted with this probability.
     Corrupt(Probability),
+    /// An attacker without the key: with these probabilities a frame that arrives is followed by one it has recorded, and
+    /// by one it has forged.
+    Attack { replay: Probability, forge: Probability },
     /// Frames of the nodes `from` do not reach the nodes `to`.
     OneWay { from: Vec<u32>, to: Vec<u32> },
     /// One-way links work in both directions again.
@@ -44,6 +48,7 @@ impl LinkFault {
             Self::Reorder(..) => "reorder",
             Self::Delay(..) => "delay",
             Self::Corrupt(_) => "corrupt",
+            Self::Attack { .. } => "attack",
             Self::OneWay { .. } => "one-way",
             Self::BothWays => "both-ways",
         }
@@ -57,6 +62,7 @@ impl LinkFault {
             Self::Reorder(..) => Self::Reorder(Probability::NEVER, 0),
             Self::Delay(..) => Self::Delay(0, 0),
             Self::Corrupt(_) => Self::Corrupt(Probability::NEVER),
+            Self::Attack { .. } => Self::Attack { replay: Probability::NEVER, forge: Probability::NEVER },
             Self::OneWay { .. } | Self::BothWays => Self::BothWays,
         }
     }
@@ -82,6 +88,7 @@ pub(crate) struct LinkFaults {
     reorder: (Probability, Micros),
     delay: (Micros, Micros),
     corrupt: Probability,
+    attacker: Attacker,
     /// The side of a partition each node is on.
     sides: Vec<u16>,
     /// Pairs of a sender and a receiver that it does not reach.
@@ -112,6 +119,7 @@ impl LinkFaults {
             LinkFault::Reorder(probability, delay_max) => self.reorder = (probability, delay_max),
             LinkFault::Delay(min, max) => self.delay = (min, max),
             LinkFault::Corrupt(probability) => self.corrupt = probability,
+            LinkFault::Attack { replay, forge } => (self.attacker.replay, self.attacker.forge) = (replay, forge),
             LinkFault::OneWay { ref from, ref to } => {
                 let pairs = from.iter().flat_map(|&from| to.iter().map(move |&to| (from, to)));
                 self.blocked.extend(pairs.map(|(from, to)| (slot_of(from), slot_of(to))));
@@ -178,6 +186,12 @@ impl LinkFaults {
     }
     pub(crate) fn corrupts(&self) -> bool {
         self.corrupt > Probability::NEVER
+    }
+
+    /// Returns the attacker, while there is one.
+    pub(crate) fn attacker(&mut self) -> Option<&mut Attacker> {
+        let attacker = &mut self.attacker;
+        (attacker.replay > Probability::NEVER || attacker.forge > Probability::NEVER).then_some(attacker)
     }
 
     fn in_bad_time(&mut self, now: Micros, receiver: u32, rng: &mut Rng) -> bool {

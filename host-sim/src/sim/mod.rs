@@ -1,5 +1,6 @@
 //! The simulation engine: a deterministic world of nodes, a medium between them, and faults.
 
+pub(crate) mod attacker;
 pub mod capacity;
 pub(crate) mod clock;
 pub(crate) mod event_queue;

@@ -40,6 +40,8 @@ fn moving_nodes_have_a_leader_nearly_all_the_time() {
 #[test]
 fn every_hard_case_ends_with_one_leader_known_to_all() {
     let names = [
+        "attack-locks",
+        "attack-radio",
         "bad-weather",
         "hidden-terminals",
         "lan20-leader-crash",

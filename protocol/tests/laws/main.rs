@@ -11,5 +11,6 @@ mod hostile;
 mod hostile_services;
 mod insider;
 mod locks;
+mod outsider;
 mod services;
 mod size;

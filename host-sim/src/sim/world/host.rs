@@ -132,6 +132,10 @@ impl<M: SimNode> World<M> {
         } else {
             node.receive(now, bytes, quality);
         }
+        let attacker = self.medium.faults.attacker();
+        for forged in attacker.map_or(Vec::new(), |attacker| attacker.on_frame(bytes, &mut self.medium.rng)) {
+            node.receive(now, &forged, quality);
+        }
         self.pump(slot, observer);
     }
 
