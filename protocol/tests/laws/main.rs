@@ -12,5 +12,6 @@ mod hostile_services;
 mod insider;
 mod locks;
 mod outsider;
+mod power_cuts;
 mod services;
 mod size;
