@@ -39,10 +39,10 @@ impl<'f> SealedFrame<'f> {
         if frame.len() > FRAME_MAX {
             return Err(DropReason::Oversized);
         }
-        // Not `split_last_chunk`: small boards link its panic.
-        let cut = frame.len().checked_sub(TAG_BYTES).ok_or(DropReason::Malformed)?;
-        let tag = frame.get(cut..).and_then(|tag| tag.try_into().ok()).ok_or(DropReason::Malformed)?;
-        let rest = frame.get(..cut).ok_or(DropReason::Malformed)?;
+        // Not by `split_last_chunk`, which leaves a path to a panic in some images.
+        let end = frame.len().checked_sub(TAG_BYTES).ok_or(DropReason::Malformed)?;
+        let (rest, tag) = (frame.get(..end), frame.get(end..).and_then(<[u8]>::first_chunk));
+        let (rest, tag) = rest.zip(tag).ok_or(DropReason::Malformed)?;
         let (&first, rest) = rest.split_first().ok_or(DropReason::Malformed)?;
         let number = first ^ VERSION;
         if number > NUMBER_MAX {
