@@ -21,7 +21,7 @@ fn a_line_a_grid_and_a_random_graph_replace_a_crashed_leader() {
 fn a_line_a_grid_and_a_random_graph_split_and_merge() {
     converges(&load("line30-split-heal"), 200);
     converges(&load("grid64-split-heal"), seeds(30, 100));
-    converges(&load("geometric100-split-heal"), seeds(15, 100));
+    converges(&load("geometric100-split-heal"), 100);
 }
 
 #[test]
