@@ -46,8 +46,8 @@ fn searches(name: &str) -> (Vec<Search>, Vec<Search>) {
             let one: [&[usize]; 3] = [&[0], &[1], &[2]];
             let mut all = vec![line(&[0, 1]), line(&[0, 2]), triangle(&[0])];
             all.extend(one.map(|starters| (LINE, Bounds { starters, heartbeats_max: 1, ..NEAR })));
-            // The leader and its heir may lose and find each other, under all terms that were set aside.
-            let heirs = Bounds { starters: &[1, 2], number_max: 2, heartbeats_max: 0, probes: 0, pulses: true, ..NEAR };
+            // The leader may be given up, rightly or not, and its heir announced under the term that was set aside.
+            let heirs = Bounds { starters: &[2], number_max: 2, heartbeats_max: 1, probes: 0, pulses: true, ..NEAR };
             all.extend([(LINE, heirs), (TRIANGLE, heirs)]);
             let two = (TRIANGLE, Bounds { starters: &[0, 1], probes: 0, ..NEAR });
             (all, vec![triangle(&[1]), triangle(&[2]), two])
