@@ -98,7 +98,7 @@ impl Checker for Agreement {
 
 pub(crate) fn main() {
     let scenario = Scenario::parse("weather.toml", WEATHER, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let report = own::campaign::<Counter, Agreement>(&scenario, 0..2).unwrap_or_else(|error| panic!("{error}"));
+    let report = own::run_seeds::<Counter, Agreement>(&scenario, 0..2).unwrap_or_else(|error| panic!("{error}"));
     println!("{} seeds; all agree on a leader in {}", report.seeds, report.converged);
     println!("{:.0} frames of the counter in a run", report.frames.get("total").copied().unwrap_or(0.0));
     for violation in &report.violations {

@@ -1,7 +1,7 @@
 //! A deterministic simulator for the protocol crate.
 //!
 //! A [`Scenario`] and a seed make a [`World`]: nodes, the medium between them, and faults. A world processes event by
-//! event and reports each to an [`Observer`](trace::Observer). A [`campaign`] runs a scenario over many seeds with
+//! event and reports each to an [`Observer`](trace::Observer). [`run_seeds`] runs a scenario over many seeds with
 //! every checker and makes a [`Report`].
 //!
 //! Layers, from the bottom; each uses only earlier ones:
@@ -12,6 +12,7 @@
 //! - [`scenario`]: from a file to a value;
 //! - [`nodes`]: the nodes that are simulated;
 //! - [`check`], [`metrics`]: properties and measures of runs;
+//! - `campaign`: scenarios drawn at random, and shrunk where a checker reports (with the feature `cli`);
 //! - [`own`]: an application and a checker of one's own, for programs that use the simulator as a library;
 //! - [`play`]: a run to watch and to break, for the page;
 //! - `compare`, `draw`, [`boards`], [`swarm`], [`pcap`], `report`, `serve`, and the command line, [`cli`], all of them with the feature `cli`.
@@ -38,6 +39,8 @@ mod documents {
 pub mod base;
 #[cfg(all(unix, feature = "cli"))]
 pub mod boards;
+#[cfg(feature = "cli")]
+pub mod campaign;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -64,7 +67,7 @@ pub mod swarm;
 pub mod trace;
 pub mod workload;
 
-pub use metrics::campaign::{Report, campaign};
+pub use metrics::seeds::{Report, run_seeds};
 pub use nodes::protocol_node::{Member, ProtocolNode};
 pub use scenario::{Scenario, ScenarioError};
 pub use sim::world::World;

@@ -1,11 +1,11 @@
 //! The simulator as a library: an application of one's own in a scenario, with every checker and one of one's own.
 //!
-//! [`OwnApp`] makes an application known to the simulator, [`Checker`] is a property of it. [`campaign`] runs a scenario over
+//! [`OwnApp`] makes an application known to the simulator, [`Checker`] is a property of it. [`run_seeds`] runs a scenario over
 //! many seeds; [`world`] is one run, to be stepped by a test.
 
 use crate::check::Finding;
-use crate::metrics::campaign::{Report, report};
 use crate::metrics::run::{Outcome, run};
+use crate::metrics::seeds::{Report, report};
 use crate::nodes::{self, protocol_node::ProtocolNode};
 use crate::scenario::Scenario;
 use crate::sim::world::World;
@@ -49,12 +49,12 @@ impl<C: Checker> Observer for Checked<C> {
 ///
 /// # Errors
 /// A sentence where the nodes of the scenario are no group that can run an application.
-pub fn campaign<A: OwnApp, C: Checker>(scenario: &Scenario, seeds: Range<u64>) -> Result<Report, String> {
+pub fn run_seeds<A: OwnApp, C: Checker>(scenario: &Scenario, seeds: Range<u64>) -> Result<Report, String> {
     check_group(scenario)?;
     let outcomes: Vec<_> = seeds.into_par_iter().map(|seed| outcome::<A, C>(scenario, seed)).collect();
     let mut report = report(scenario, &outcomes);
     for violation in &mut report.violations {
-        violation.command = format!("run seed {} of this campaign alone", violation.seed);
+        violation.command = format!("run seed {} of this scenario alone", violation.seed);
     }
     Ok(report)
 }

@@ -99,7 +99,7 @@ fn scenario(election: &str, nodes: u32, seconds: u32) -> Scenario {
 #[test]
 fn a_checker_of_ones_own_is_part_of_the_report() {
     let found = |seconds| {
-        let report = own::campaign::<Gossip, NoSeven>(&scenario("bully", 3, seconds), 0..2).unwrap();
+        let report = own::run_seeds::<Gossip, NoSeven>(&scenario("bully", 3, seconds), 0..2).unwrap();
         let texts: Vec<_> =
             report.violations.iter().map(|violation| (violation.seed, violation.text.clone())).collect();
         (texts, report.frames.contains_key("number"))
@@ -131,7 +131,7 @@ fn one_run_can_be_stepped_and_commanded() {
 
 #[test]
 fn a_scenario_that_cannot_run_an_application_is_refused_in_a_sentence() {
-    let refused = |scenario| own::campaign::<Gossip, NoSeven>(&scenario, 0..1).unwrap_err();
+    let refused = |scenario| own::run_seeds::<Gossip, NoSeven>(&scenario, 0..1).unwrap_err();
     assert!(refused(scenario("wireless", 3, 5)).contains("needs a group"));
     assert!(refused(scenario("bully", 33, 5)).contains("33 nodes are more than the 32"));
 }

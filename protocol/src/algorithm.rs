@@ -48,6 +48,8 @@ pub struct Context<'a> {
     pub me: NodeId,
     /// This node as a candidate; `None` while it may not lead.
     pub candidate: Option<Candidate>,
+    /// How long this node waits before it leads nobody but itself, as it has flapped: see `base/stability.rs`.
+    pub hold: Duration,
     /// The roster of the algorithm's scope.
     pub roster: RosterView<'a>,
     /// The peers the algorithm may send to: bidirectional neighbours, or the other members of the group.
@@ -56,6 +58,11 @@ pub struct Context<'a> {
     pub up: NodeSet,
     /// The peers whose frames arrive without being relayed.
     pub near: NodeSet,
+    /// How many nodes are in range, by estimate: those of `near`, and those for which this node has no slot.
+    pub crowd: u32,
+    /// Whether far more nodes are in range than this node has slots. Then announcements and heartbeats of leaders count
+    /// from any of them.
+    pub crowded: bool,
     /// Which peers receive the frames of which.
     pub audience: Audience<'a>,
     /// The peers that would lead better than this node, by the capacities they advertised.
@@ -71,6 +78,14 @@ pub struct Context<'a> {
     pub random: u32,
     /// Timeouts and intervals.
     pub timing: &'a Timing,
+}
+
+impl Context<'_> {
+    /// Returns whether `id` is a peer, not just one of a crowd.
+    #[must_use]
+    pub fn is_peer(&self, id: NodeId) -> bool {
+        self.peers.meets(self.roster.set_of(id))
+    }
 }
 
 /// Which peers receive the frames of which other peers, as far as a node knows.
@@ -94,6 +109,15 @@ impl Audience<'_> {
             Self::Listed(sets) => {
                 set.slots().filter_map(|slot| sets.get(slot)).fold(NodeSet::EMPTY, |all, &set| all.with(set.into()))
             }
+        }
+    }
+
+    /// Returns the peers of `near` that receive others of them; all of them, where that is unknown.
+    #[must_use]
+    pub fn among(&self, near: NodeSet) -> NodeSet {
+        match self {
+            Self::Unknown => near,
+            Self::All(_) | Self::Listed(_) => self.of(near).and(near),
         }
     }
 }
@@ -183,7 +207,7 @@ pub enum Fact {
     },
     /// The group has no leader.
     NoLeader,
-    /// The leader's heartbeats come from this member, which is nearer to it: the parents form a tree with the leader as its
+    /// The leader's heartbeats come from this member or neighbour, which is nearer to it: the parents form a tree with the leader as its
     /// root, give or take a heartbeat.
     Parent(NodeId),
 }

@@ -9,7 +9,7 @@
 
 use crate::service::demo::{counter, diffusing, tokens};
 use crate::service::termination::{dijkstra_scholten, wave};
-use crate::service::{clock_sync, snapshot};
+use crate::service::{clock_sync, requests, sequencer, snapshot};
 use crate::wire::{Cipher, FRAME_MAX, Kind, Kinded, Payload, Stage, open};
 use crate::{election, lease, mutex};
 
@@ -33,6 +33,7 @@ macro_rules! for_each_election {
             Ring in ring = 19: "ring", "The ring election.";
             ChangRoberts in chang_roberts = 20: "chang-roberts", "The election of Chang and Roberts.";
             Lelann in lelann = 21: "lelann", "The election of Le Lann.";
+            Clusters in clusters = 22: "clusters", "The election of super-peers, one for each cluster.";
         }
     };
 }
@@ -102,6 +103,8 @@ name_services! {
     dijkstra_scholten::Message = 57: "dijkstra-scholten";
     clock_sync::Message = 60: "clock-sync";
     counter::Message = 64: "counter";
+    requests::Message = 68: "requests";
+    sequencer::Message = 72: "sequencer";
 }
 
 impl Kinded for lease::Message {

@@ -81,6 +81,6 @@ impl Checker for Agreement {
 #[test]
 fn the_nodes_agree_in_the_end() {
     let scenario = Scenario::parse("my-app.toml", SCENARIO, &[]).unwrap();
-    let report = own::campaign::<Simulated, Agreement>(&scenario, 0..10).unwrap();
+    let report = own::run_seeds::<Simulated, Agreement>(&scenario, 0..10).unwrap();
     assert_eq!(report.violations, []);
 }

@@ -57,7 +57,7 @@ function trying(change) {
 const catalogue = ask({ ask: "catalogue" });
 const run = {
   name: null, base: "", seed: 0, acts: [], about: {},
-  state: null, links: [], samples: [], log: [], playing: false, speed: 1, target: 0, seeking: null,
+  state: null, links: [], samples: [], log: [], colours: new Map(), playing: false, speed: 1, target: 0, seeking: null,
 };
 
 /// The scenario with all acts: what `conclave run` replays.
@@ -70,7 +70,7 @@ function textOfRun() {
 /// Opens the run again from its seed, and goes to a moment.
 function reopen(moment = 0) {
   run.about = ask({ ask: "open", text: textOfRun(), seed: run.seed });
-  Object.assign(run, { state: null, links: [], samples: [], log: [], target: moment });
+  Object.assign(run, { state: null, links: [], samples: [], log: [], colours: new Map(), target: moment });
   flying.length = 0;
   $("log").replaceChildren();
   seek(moment);
@@ -213,7 +213,7 @@ function play(playing) {
 
 // What the simulator shows.
 
-const NODE = { x: 0, y: 1, power: 2, capacity: 3, leader: 4, term: 5, acts: 6, component: 7 };
+const NODE = { x: 0, y: 1, power: 2, capacity: 3, leader: 4, term: 5, acts: 6, component: 7, served: 8 };
 const flying = [];
 const FLYING_MAX = 700;
 
@@ -229,11 +229,18 @@ function look() {
   return state;
 }
 
-/// Finds leaders, and which nodes disagree with most of their component.
+/// Finds leaders, and which nodes disagree with most of their component; in a network of clusters, which have no super-peer.
 function summarize(state) {
+  const up = state.nodes.filter((node) => node[NODE.power] === 1);
+  state.leaders = state.nodes.flatMap((node, id) => (node[NODE.power] === 1 && node[NODE.leader] === id ? [id] : []));
+  state.colours = coloursOf(state);
+  if (run.about.horizon) {
+    state.disagrees = state.nodes.map((node) => node[NODE.power] === 1 && node[NODE.served] !== 1);
+    state.agrees = up.length > 0 && !state.disagrees.includes(true);
+    return;
+  }
   const votes = new Map();
-  for (const node of state.nodes) {
-    if (node[NODE.power] !== 1) continue;
+  for (const node of up) {
     const key = node[NODE.component];
     if (!votes.has(key)) votes.set(key, new Map());
     const count = votes.get(key);
@@ -242,10 +249,8 @@ function summarize(state) {
   const most = new Map();
   for (const [component, count] of votes) most.set(component, [...count].sort((a, b) => b[1] - a[1])[0][0]);
   state.disagrees = state.nodes.map((node) => node[NODE.power] === 1 && node[NODE.leader] !== most.get(node[NODE.component]));
-  state.leaders = state.nodes.flatMap((node, id) => (node[NODE.power] === 1 && node[NODE.leader] === id ? [id] : []));
-  const up = state.nodes.filter((node) => node[NODE.power] === 1);
-  const led = up.filter((node, at) => node[NODE.leader] >= 0 && state.leaders.includes(node[NODE.leader]));
-  state.agrees = up.length > 0 && led.length === up.length && !state.disagrees.includes(true)
+  const leaders = new Set(state.leaders);
+  state.agrees = up.length > 0 && up.every((node) => leaders.has(node[NODE.leader])) && !state.disagrees.includes(true)
     && [...most].every(([component, leader]) => state.nodes[leader]?.[NODE.component] === component);
 }
 
@@ -291,23 +296,29 @@ const seconds = (micros, digits = 3) => `${(micros / SECOND).toFixed(digits)} s`
 const STYLES = [
   { name: "hello, heartbeat", colour: "#8a8a8a", shape: "dot", kinds: ["hello", "heartbeat"] },
   { name: "acknowledgement", colour: "#999999", shape: "dash", kinds: ["ack"] },
-  { name: "election", colour: "#d55e00", shape: "triangle", kinds: ["election", "probe", "broadcast", "number", "seek", "alert", "ask"] },
-  { name: "report, answer", colour: "#cc79a7", shape: "flipped", kinds: ["report", "answer", "ok", "here", "raise-term"] },
-  { name: "leader", colour: "#0072b2", shape: "diamond", kinds: ["leader", "elected", "coordinator", "leader-heartbeat", "lease", "grant-lease"] },
+  { name: "election", colour: "#d55e00", shape: "triangle", kinds: ["election", "probe", "broadcast", "number", "seek", "alert", "ask", "doubt", "bid", "raise"] },
+  { name: "report, answer", colour: "#cc79a7", shape: "flipped", kinds: ["report", "answer", "ok", "here", "veto"] },
+  { name: "leader", colour: "#0072b2", shape: "diamond", kinds: ["leader", "elected", "coordinator", "leader-heartbeat", "pulse", "view", "beacon", "resigned"] },
   { name: "token", colour: "#e69f00", shape: "ring", kinds: ["token", "privilege", "token-lease"] },
   { name: "lock", colour: "#009e73", shape: "square", kinds: [] },
 ];
+const [, , ELECTION, , LEADER, , LOCK] = STYLES;
 const LOST = { name: "lost", colour: "#b00000", shape: "cross" };
-const OTHER = STYLES[STYLES.length - 1];
-const APP = { name: "application", colour: "#56b4e9", shape: "plus" };
+const APP = { name: "application, request", colour: "#56b4e9", shape: "plus" };
 const WAVE = { name: "snapshot, wave, clock", colour: "#8c6d31", shape: "bow" };
 const WAVE_KINDS = ["marker", "fragment", "done", "abort", "query", "continue", "terminate", "resync", "signal", "announce", "broken", "poll", "adjust", "outdated"];
+const REQUEST_KINDS = ["request", "answer", "refused"];
+/// Of a leader's lease, where there are no locks that use the same words.
+const LEASE_KINDS = ["grant", "release"];
 
 function styleOf(kind) {
+  if (run.about.requests && REQUEST_KINDS.includes(kind)) return APP;
   const found = STYLES.find((style) => style.kinds.includes(kind));
   if (found) return found;
+  if (run.about.locks) return LOCK;
+  if (LEASE_KINDS.includes(kind)) return LEADER;
   if (run.about.app) return WAVE_KINDS.includes(kind) ? WAVE : APP;
-  return run.about.locks ? OTHER : STYLES[2];
+  return ELECTION;
 }
 
 function shape(pen, kind, x, y, size) {
@@ -336,7 +347,7 @@ function legend() {
     $("legend").append(item);
   }
   const words = document.createElement("li");
-  words.textContent = "★ leads · ● follows · ? no leader · × down · ‖ paused · dashed ring: disagrees · thick line: tree of the election";
+  words.textContent = "★ leads · ● follows · ? no leader · × down · ‖ paused · dashed ring: disagrees · thick line: tree of the election, or to a super-peer";
   $("legend").append(words);
 }
 
@@ -387,10 +398,35 @@ function readColours() {
   view.moved = true;
 }
 
-/// A colour for each cluster. The letter beside it says the same.
+/// A colour and letters for each leader, which it keeps while it leads. Few colours are told apart: of two leaders with one colour,
+/// the nearest are as far from each other as can be.
 const CLUSTERS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31"];
-const clusterOf = (leader) => CLUSTERS[Math.max(0, run.state.leaders.indexOf(leader)) % CLUSTERS.length];
-const letterOf = (leader) => String.fromCharCode(65 + ((run.state.leaders.indexOf(leader) + 26) % 26));
+
+function coloursOf({ nodes, leaders }) {
+  const known = run.colours, chosen = new Map();
+  for (const leader of leaders) if (known.has(leader)) chosen.set(leader, known.get(leader));
+  for (const leader of leaders) {
+    if (chosen.has(leader)) continue;
+    const [x, y] = nodes[leader], nearest = CLUSTERS.map(() => Infinity);
+    for (const [other, { colour }] of chosen) {
+      nearest[colour] = Math.min(nearest[colour], (nodes[other][NODE.x] - x) ** 2 + (nodes[other][NODE.y] - y) ** 2);
+    }
+    const used = new Set([...chosen.values()].map(({ number }) => number));
+    let number = 0;
+    while (used.has(number)) number += 1;
+    chosen.set(leader, { colour: nearest.indexOf(Math.max(...nearest)), number });
+  }
+  return (run.colours = chosen);
+}
+
+const clusterOf = (leader) => CLUSTERS[run.state.colours.get(leader)?.colour ?? 0];
+
+function letterOf(leader) {
+  const number = run.state.colours.get(leader)?.number;
+  if (number === undefined) return "?";
+  return (number >= 26 ? String.fromCharCode(64 + Math.floor(number / 26) % 26) : "") + String.fromCharCode(65 + (number % 26));
+}
+
 const radius = () => Math.max(3, Math.min(13, view.scale * (run.about.range ?? 15) * 0.13));
 
 function drawLinks() {
@@ -434,6 +470,7 @@ function draw(now) {
   pen.clearRect(0, 0, canvas.width, canvas.height);
   pen.drawImage(layer, 0, 0);
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  drawClusters(pen);
   drawTree(pen);
   drawVotes(pen);
   drawFrames(pen, now);
@@ -453,6 +490,26 @@ function drawTree(pen) {
     pen.lineTo(...view.at(nodes[child][NODE.x], nodes[child][NODE.y]));
   }
   pen.stroke();
+  pen.globalAlpha = 1;
+}
+
+/// A line from each node to its super-peer, where there are many of them.
+function drawClusters(pen) {
+  if (!run.about.horizon) return;
+  const { nodes, leaders } = run.state;
+  const paths = new Map(leaders.map((leader) => [leader, new Path2D()]));
+  nodes.forEach((node, id) => {
+    const leader = node[NODE.leader], path = paths.get(leader);
+    if (!path || node[NODE.power] !== 1 || leader === id) return;
+    path.moveTo(...view.at(node[NODE.x], node[NODE.y]));
+    path.lineTo(...view.at(nodes[leader][NODE.x], nodes[leader][NODE.y]));
+  });
+  pen.lineWidth = Math.max(1.5, radius() * 0.5);
+  pen.globalAlpha = 0.55;
+  for (const [leader, path] of paths) {
+    pen.strokeStyle = clusterOf(leader);
+    pen.stroke(path);
+  }
   pen.globalAlpha = 1;
 }
 
@@ -493,7 +550,7 @@ function drawVotes(pen) {
   const asks = selected ?? locks.find(([, , since, fence]) => since !== null || fence)?.[0];
   if (asks === undefined) return;
   const [ax, ay] = view.at(nodes[asks][NODE.x], nodes[asks][NODE.y]);
-  pen.strokeStyle = pen.fillStyle = OTHER.colour;
+  pen.strokeStyle = pen.fillStyle = LOCK.colour;
   pen.setLineDash([2, 4]);
   pen.lineWidth = 3;
   for (const voter of voting[asks]) {
@@ -682,6 +739,7 @@ function show() {
   showNode();
   showClusters();
   showLocks();
+  showRequests();
   showCharts();
   showSpacetime();
 }
@@ -709,7 +767,8 @@ function showNode() {
   facts($("node-facts"), [
     ["power", power], ["believes", role], ["term", node[NODE.term] || "none"],
     ["capacity", node[NODE.capacity] < 0 ? "unfit to lead" : node[NODE.capacity]],
-    ["agrees", run.state.disagrees[selected] ? "NO, others of its component follow another" : "with its component"],
+    run.about.horizon ? ["served", run.state.disagrees[selected] ? "NO, no super-peer in reach" : `by a super-peer within ${run.about.horizon} hops`]
+      : ["agrees", run.state.disagrees[selected] ? "NO, others of its component follow another" : "with its component"],
     ["reaches", links.length > 20 ? `${links.length} nodes` : links.join(", ") || "nobody"],
   ]);
 }
@@ -733,7 +792,7 @@ function showClusters() {
   if (lines.length > CLUSTERS_SHOWN) lines.splice(CLUSTERS_SHOWN, lines.length, `${lines.length - CLUSTERS_SHOWN} more`);
   if (alone > 0) lines.push(`${alone} without a leader that leads`);
   const differ = disagrees.filter(Boolean).length;
-  if (differ > 0) lines.push(`${differ} disagree with most of their component`);
+  if (differ > 0) lines.push(`${differ} ${run.about.horizon ? "have no super-peer in reach" : "disagree with most of their component"}`);
   listed($("clusters-list"), lines);
 }
 
@@ -755,6 +814,13 @@ function showLocks() {
     item.textContent = `${name}: ${holds.join("; ") || "free"}${waits.length ? `; waiting: ${waits.join(", ")}` : ""}`;
     return item;
   }));
+}
+
+function showRequests() {
+  $("service").hidden = !run.about.requests;
+  if (!run.about.requests) return;
+  const [made, answered, refused, timedOut, open] = run.state.requests;
+  listed($("service-list"), [`${made} made`, `${answered} answered`, `${refused} refused`, `${timedOut} without an answer`, `${open} open`]);
 }
 
 function chart(id, values, { bars = false, format = String, top = Math.max(1, ...values) } = {}) {
@@ -792,6 +858,8 @@ function showCharts() {
   $("figure-waits").hidden = !run.about.locks;
   $("figure-skew").hidden = !samples.some((sample) => sample[5] > 0);
   chart("waits", samples.map((sample) => sample[4]), { bars: true, format: (wait) => seconds(wait, 2) });
+  $("figure-trips").hidden = !run.about.requests;
+  chart("trips", samples.map((sample) => sample[6] ?? 0), { bars: true, format: (time) => seconds(time, 2) });
   chart("skew", samples.map((sample) => sample[5]), { format: (skew) => `${skew} us` });
 }
 

@@ -129,6 +129,8 @@ pub struct Status {
     pub driver_lost: u32,
     /// Frames the node dropped, by reason.
     pub dropped: node::Counters,
+    /// Records stored since the node started.
+    pub writes: u32,
     /// Whether the key is no secret.
     pub insecure: bool,
 }
@@ -138,7 +140,7 @@ const INSECURE: &str = ", INSECURE: the key is public";
 
 impl Status {
     /// The counters in the order of the line.
-    fn counters_mut(&mut self) -> [&mut u32; 18] {
+    fn counters_mut(&mut self) -> [&mut u32; 20] {
         let dropped = &mut self.dropped;
         [
             &mut self.neighbours,
@@ -157,8 +159,10 @@ impl Status {
             &mut dropped.crowded,
             &mut dropped.outdated,
             &mut dropped.not_for_me,
+            &mut dropped.same_id,
             &mut dropped.no_stage,
             &mut dropped.unsent,
+            &mut self.writes,
         ]
     }
 }
@@ -166,22 +170,22 @@ impl Status {
 log_lines! { Report<'_> {
     Self::Starting { node, capacity, records } =>
         info "starting: node {=u32}, capacity {=u16}, records {=str}", node.0, capacity, records.name();
-    Self::Stored(Records { incarnation, term, lamport }) =>
-        info "stored: incarnation {=u32}, term {=u32}, lamport {=u64}", incarnation, term, lamport.0;
+    Self::Stored(Records { incarnation, term, lamport, flaps }) =>
+        info "stored: incarnation {=u32}, term {=u32}, lamport {=u64}, flaps {=u8}", incarnation, term, lamport.0, flaps;
     Self::Leading { term: Term { number, by } } => info "leading: term {=u32} by node {=u32}", number, by.0;
     Self::Following { leader, term: Term { number, by } } =>
         info "following: node {=u32}, term {=u32} by node {=u32}", leader.0, number, by.0;
     Self::Losing => warn "losing: no quorum has renewed the lease lately";
     Self::Leaderless => info "leaderless: no leader is known";
     Self::Degraded => warn "degraded: no quorum of the group is reachable";
-    Self::Status(Status { neighbours, sent, received, send_failed, rejected, undelivered, driver_lost, dropped, insecure }) =>
+    Self::Status(Status { neighbours, sent, received, send_failed, rejected, undelivered, driver_lost, dropped, writes, insecure }) =>
         info "status: neighbours {=u32}, sent {=u32}, received {=u32}, send-failed {=u32}, rejected {=u32}, \
               undelivered {=u32}, driver-lost {=u32}, oversized {=u32}, version {=u32}, tag {=u32}, malformed {=u32}, \
               duplicate {=u32}, not-bidirectional {=u32}, no-room {=u32}, earlier-boot {=u32}, not-for-me {=u32}, \
-              unknown-kind {=u32}, unsent {=u32}{=str}",
+              same-id {=u32}, unknown-kind {=u32}, unsent {=u32}, writes {=u32}{=str}",
         neighbours, sent, received, send_failed, rejected, undelivered, driver_lost, dropped.oversized,
         dropped.version, dropped.tag, dropped.malformed, dropped.duplicate, dropped.one_way, dropped.crowded,
-        dropped.outdated, dropped.not_for_me, dropped.no_stage, dropped.unsent, if insecure { INSECURE } else { "" };
+        dropped.outdated, dropped.not_for_me, dropped.same_id, dropped.no_stage, dropped.unsent, writes, if insecure { INSECURE } else { "" };
     Self::Stopped(reason) => error "stopped: {=str}", reason;
 } }
 
@@ -222,9 +226,9 @@ impl<'a> Report<'a> {
                 Some(Self::Starting { node: node(id)?, capacity: u16::try_from(capacity).ok()?, records })
             }
             "stored" => {
-                let [incarnation, term, lamport] = numbers(rest)?;
+                let [incarnation, term, lamport, flaps] = numbers(rest)?;
                 let (incarnation, term, lamport) = (to_u32(incarnation)?, to_u32(term)?, LamportTime(lamport));
-                Some(Self::Stored(Records { incarnation, term, lamport }))
+                Some(Self::Stored(Records { incarnation, term, lamport, flaps: u8::try_from(flaps).ok()? }))
             }
             "leading" => {
                 let [number, by] = numbers(rest)?;
@@ -239,7 +243,7 @@ impl<'a> Report<'a> {
             "degraded" => Some(Self::Degraded),
             "status" => {
                 let mut status = Status::default();
-                for (counter, number) in status.counters_mut().into_iter().zip(numbers::<18>(rest)?) {
+                for (counter, number) in status.counters_mut().into_iter().zip(numbers::<20>(rest)?) {
                     *counter = to_u32(number)?;
                 }
                 status.insecure = rest.ends_with(INSECURE);
@@ -290,7 +294,7 @@ mod tests {
             Report::Starting { node: NodeId(9), capacity: 812, records: RecordsAtBoot::Kept },
             Report::Starting { node: NodeId(0), capacity: 10_000, records: RecordsAtBoot::New },
             Report::Starting { node: NodeId(u32::MAX), capacity: 0, records: RecordsAtBoot::Lost },
-            Report::Stored(Records { incarnation: 2, term: 17, lamport: LamportTime(u64::MAX) }),
+            Report::Stored(Records { incarnation: 2, term: 17, lamport: LamportTime(u64::MAX), flaps: 2 }),
             Report::Leading { term: TERM },
             Report::Following { leader: NodeId(4), term: TERM },
             Report::Losing,
@@ -323,7 +327,7 @@ mod tests {
             "following: 1 2 3 4",
             "hello: world",
             "starting: node 1, capacity 2, records burnt",
-            "stored: incarnation 4294967296, term 1, lamport 1",
+            "stored: incarnation 4294967296, term 1, lamport 1, flaps 0",
         ] {
             assert_eq!(Report::parse(line), None, "{line}");
         }

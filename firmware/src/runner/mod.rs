@@ -168,6 +168,7 @@ impl Stop {
             Self::Halted(Halt::Frame) => "a message is longer than a frame",
             Self::Halted(Halt::Sequence) => "sequence numbers are exhausted",
             Self::Halted(Halt::Numbers) => "its numbers are exhausted",
+            Self::Halted(Halt::Superseded) => "another node used this id in a later boot",
         }
     }
 }
@@ -191,7 +192,7 @@ pub async fn run<E: Election, M: Mutex, const N: usize, S: Service, G: Membershi
     loop {
         if housekeeping.measurement_due() {
             let inputs = CapacityInputs { link_quality: node.link_quality(), ..housekeeping.inputs };
-            let capacity = board.measure(&inputs).await;
+            let capacity = board.measure(&inputs).await.map(|measured| start.page.limited(measured));
             if housekeeping.capacity_changed(capacity) {
                 node.handle(now(), Input::Capacity(capacity));
             }
@@ -256,7 +257,7 @@ fn boot<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
 }
 
 fn configured_capacity(page: &ConfigPage) -> Capacity {
-    u16::try_from(page.capacity).map_or(Capacity::MAX, Capacity::new)
+    page.limited(u16::try_from(page.capacity).map_or(Capacity::MAX, Capacity::new))
 }
 
 /// Mixes several numbers into one seed, of which each changes every bit.
@@ -321,6 +322,7 @@ fn status<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
         undelivered: driver.received.saturating_sub(counted.received.saturating_add(rejected)),
         driver_lost: sum(&[driver.lost, counted.receive_corrupt, counted.receive_no_room]),
         dropped: *node.counters(),
+        writes: node.writes().into(),
         insecure: page.has(options::INSECURE),
     }
 }

@@ -108,6 +108,7 @@ const PAGE: ConfigPage = ConfigPage {
     pan: 0,
     members: 0,
     key_number: 0,
+    capacity_max: 0,
     previous_key: Secret::NONE,
 };
 
@@ -205,7 +206,7 @@ fn a_new_board_starts_with_new_records() {
 
 #[test]
 fn a_board_continues_from_its_stored_records() {
-    let memory = memory_with(Records { incarnation: 7, term: 30, lamport: LamportTime(9) });
+    let memory = memory_with(Records { incarnation: 7, term: 30, lamport: LamportTime(9), flaps: 0 });
     let calls = calls_in(PAGE, &memory, false, 3);
     assert_eq!(reports(&calls)[0], starting(RecordsAtBoot::Kept));
     assert_eq!(stored(&calls).incarnation, 8);
@@ -241,6 +242,13 @@ fn a_board_that_cannot_read_its_records_stops_and_leaves_them_alone() {
 fn a_board_that_lost_its_records_is_not_new_again() {
     let (stopped, calls) = calls_failing(PAGE, LoadError::Lost);
     assert_eq!((stopped, reports(&calls)[0]), (None, starting(RecordsAtBoot::Lost)));
+}
+
+#[test]
+fn a_board_claims_no_more_capacity_than_it_may() {
+    let calls = calls_in(ConfigPage { capacity_max: 300, ..PAGE }, &TestMemory::filled(0), false, 1);
+    let capacity = |report| if let Report::Starting { capacity, .. } = report { Some(capacity) } else { None };
+    assert_eq!(reports(&calls).into_iter().find_map(capacity), Some(300));
 }
 
 #[test]

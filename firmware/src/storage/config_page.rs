@@ -18,7 +18,8 @@
 //! | 50 | 2 | PAN id of the radio, 0 for the default |
 //! | 52 | 1 | members of the group, nodes 0 to one less than this; 0 for no group |
 //! | 53 | 1 | number of the key |
-//! | 54 | 6 | reserved: written as 0, not read |
+//! | 54 | 2 | the most capacity that the node may claim, 0 for any |
+//! | 56 | 4 | reserved: written as 0, not read |
 //! | 60 | 16 | the key before, while the network changes; 0 for none |
 //! | 76 | 4 | CRC-32 of bytes 0 to 75, as in [`crate::storage::crc`] |
 //!
@@ -30,6 +31,7 @@ pub mod blobs;
 use crate::copy_bytes;
 use crate::storage::crc;
 use core::fmt;
+use protocol::base::capacity::Capacity;
 use protocol::wire::{Key, Keyring};
 
 /// Encoded length; the rest of the memory page is not read.
@@ -108,6 +110,8 @@ pub struct ConfigPage {
     pub members: u8,
     /// The number of the key.
     pub key_number: u8,
+    /// The most capacity that the node may claim, whatever it measures; 0 for any.
+    pub capacity_max: u16,
     /// The key before, while the network changes.
     pub previous_key: Secret,
 }
@@ -158,8 +162,15 @@ impl ConfigPage {
             pan: 0,
             members: 0,
             key_number: 0,
+            capacity_max: 0,
             previous_key: Secret::NONE,
         }
+    }
+
+    /// Returns the capacity that the node may claim where it measured this one.
+    #[must_use]
+    pub fn limited(&self, measured: Capacity) -> Capacity {
+        if self.capacity_max == 0 { measured } else { measured.min(Capacity::new(self.capacity_max)) }
     }
 
     /// Returns the keys that frames are sealed with.
@@ -196,9 +207,10 @@ impl ConfigPage {
             pan: u16::from_le_bytes(reader.take()),
             members: u8::from_le_bytes(reader.take()),
             key_number: u8::from_le_bytes(reader.take()),
+            capacity_max: u16::from_le_bytes(reader.take()),
             previous_key: Secret::NONE,
         };
-        let _reserved: [u8; 6] = reader.take();
+        let _reserved: [u8; 4] = reader.take();
         page.previous_key = Secret(reader.take());
         let stored = u32::from_le_bytes(reader.take());
 
@@ -224,7 +236,7 @@ impl ConfigPage {
     pub fn encode(&self) -> [u8; PAGE_BYTES] {
         let mut bytes = [0; PAGE_BYTES];
         let (summed, sum) = bytes.split_at_mut(SUMMED_BYTES);
-        let fields: [&[u8]; 16] = [
+        let fields: [&[u8]; 17] = [
             &MAGIC,
             &VERSION.to_le_bytes(),
             &self.port.to_le_bytes(),
@@ -239,7 +251,8 @@ impl ConfigPage {
             &self.pan.to_le_bytes(),
             &[self.members],
             &[self.key_number],
-            &[0; 6],
+            &self.capacity_max.to_le_bytes(),
+            &[0; 4],
             &self.previous_key.0,
         ];
         copy_bytes(summed, fields.into_iter().flatten());
@@ -266,7 +279,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConfigPage, Key, Keyring, PAGE_BYTES, PageError, Secret, options};
+    use super::{Capacity, ConfigPage, Key, Keyring, PAGE_BYTES, PageError, Secret, options};
     use std::format;
 
     const PAGE: ConfigPage = ConfigPage {
@@ -282,6 +295,7 @@ mod tests {
         pan: 0,
         members: 0,
         key_number: 0,
+        capacity_max: 0,
         previous_key: Secret::NONE,
     };
 
@@ -309,6 +323,16 @@ mod tests {
         let page = ConfigPage { channel: 26, pan: 0x1234, members: 16, ..PAGE };
         assert_eq!(page.encode()[48..54], [3, 26, 0x34, 0x12, 16, 0]);
         assert_eq!(ConfigPage::decode(&page.encode()), Ok(page));
+    }
+
+    #[test]
+    fn a_node_claims_no_more_capacity_than_it_may() {
+        let page = ConfigPage { capacity_max: 0x0403, ..PAGE };
+        assert_eq!(page.encode()[54..60], [3, 4, 0, 0, 0, 0]);
+        assert_eq!(ConfigPage::decode(&page.encode()), Ok(page));
+        let claimed = |page: ConfigPage, measured| page.limited(Capacity::new(measured)).get();
+        assert_eq!([500, 0x0403, 9_000].map(|measured| claimed(page, measured)), [500, 0x0403, 0x0403]);
+        assert_eq!(claimed(PAGE, 9_000), 9_000, "no ceiling");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod algorithm_words;
 #[cfg(feature = "cli")]
 pub(crate) mod ethernet;
+pub(crate) mod interned;
 pub(crate) mod nearest;
 pub mod rng;
 

@@ -21,6 +21,8 @@ pub(crate) enum Stream {
     /// Links that work in one direction only.
     OneWay,
     Locks,
+    /// What scenarios of a campaign consist of.
+    Campaign,
 }
 
 /// Returns the seed of generator `index` of a stream in the run `seed`.

@@ -4,15 +4,18 @@
 //! measured with noise (the margin is what keeps noise from changing leaders); the better node lost its records, and so
 //! was kept out of the election; or leaders need a quorum, and this one may have been elected long before enough nodes
 //! could be reached.
+//!
+//! Where the election makes clusters, no node outranks all super-peers within its horizon.
 
-use super::{Settled, SettledNode};
+use super::{Clusters, Settled, SettledNode};
 use protocol::base::capacity::{Candidate, Capacity};
 use protocol::election::Winner;
 
 pub(super) const NAME: &str = "best-leads";
 
 pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
-    settled.components().into_iter().filter_map(|component| {
+    let unserving = settled.clusters.iter().flat_map(|clusters| outranks_its_super_peers(settled, clusters));
+    let led = settled.led_by_one().into_iter().filter_map(|component| {
         let (leader, _) = component.iter().find_map(|node| node.leader)?;
         let leader = settled.node(leader)?; // another checker reports a leader that is down
         let Some(candidate) = leader.candidate else {
@@ -33,6 +36,25 @@ pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
         };
         let (better, worse) = (best.capacity.get(), candidate.capacity.get());
         Some(format!("node {} of capacity {worse} leads, node {} has {better}", leader.id, best.id.0))
+    });
+    led.chain(unserving)
+}
+
+/// Finds the nodes that should be super-peers themselves.
+fn outranks_its_super_peers(settled: &Settled, clusters: &Clusters) -> impl Iterator<Item = String> {
+    settled.nodes.iter().filter(|node| !node.leads() && !node.yielded).filter_map(move |node| {
+        let candidate = node.candidate?;
+        let near = || clusters.possibly_near(node.id).filter_map(|id| settled.node(id));
+        let outranked = |leader: &SettledNode| {
+            let rank = leader.candidate?;
+            let allowed = allowance(settled, leader, rank);
+            Some(candidate > if node.blank { allowed.max(rank.as_incumbent()) } else { allowed })
+        };
+        let served = near().next().is_some(); // another checker reports a node without a super-peer
+        (served && near().all(|leader| outranked(leader).unwrap_or(true))).then(|| {
+            let horizon = clusters.horizon;
+            format!("node {} of capacity {} outranks all super-peers within {horizon} hops", node.id, candidate.capacity.get())
+        })
     })
 }
 
@@ -52,7 +74,7 @@ fn allowance(settled: &Settled, leader: &SettledNode, candidate: Candidate) -> C
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_support::agreeing;
+    use super::super::test_support::{agreeing, clustered};
     use super::*;
 
     /// Node 2 of 4 leads, though node 3 is slightly better, in a network changed by `change`.
@@ -106,5 +128,19 @@ mod tests {
         let mut settled = agreeing(4, 3);
         settled.nodes[3].candidate = None;
         assert_eq!(check(&settled).collect::<Vec<_>>(), ["node 3 leads, and it cannot lead"]);
+    }
+
+    #[test]
+    fn in_clusters_a_node_that_outranks_all_super_peers_within_its_horizon_is_reported() {
+        let mut settled = clustered();
+        let found: Vec<_> = check(&settled).collect();
+        let outranks = |node: u32| {
+            format!("node {node} of capacity {} outranks all super-peers within 1 hops", 100 + node)
+        };
+        assert_eq!(found, [outranks(2), outranks(5)]);
+        let clusters = settled.clusters.as_mut().unwrap();
+        clusters.add(2, 4, false);
+        settled.nodes[5].candidate = None;
+        assert_eq!(check(&settled).count(), 0, "a better one within the horizon serves");
     }
 }

@@ -1,7 +1,8 @@
 //! Convergence: whether the network agrees on its leaders, followed event by event.
 //!
 //! The network agrees when in every component (nodes connected by sure links) all nodes follow the same node, which
-//! leads and can be reached; a component without a candidate agrees when no node follows any. A run is divided into
+//! leads and can be reached; a component without a candidate agrees when no node follows any. Where the election makes
+//! clusters, it agrees when every node follows a super-peer within the horizon, or has no candidate there. A run is divided into
 //! *phases*, each begun by an event that may end the agreement. The time from the start of a phase until the network
 //! agrees for the rest of it is what `time_to_leader_us`, `failover_us` and the like measure.
 
@@ -10,6 +11,10 @@ use crate::sim::node::SimNode;
 use crate::sim::topology::{Link, NO_COMPONENT};
 use crate::sim::world::{PowerState, World};
 use crate::trace::{EventKind, Observer, TraceEvent};
+use served::Served;
+
+mod served;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Component {
@@ -32,7 +37,7 @@ struct Pending {
 }
 
 /// How long a node was up, followed a node that was up, and followed one that it could reach.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LeaderTime {
     pub(crate) up: Micros,
     pub(crate) led: Micros,
@@ -66,6 +71,8 @@ pub struct Convergence {
     nodes: Vec<NodeStatus>,
     components: Vec<Component>,
     unanimous: usize,
+    /// Which nodes are served, where the election makes clusters.
+    served: Option<Served>,
     version: Option<u64>,
     agreed_since: Option<Micros>,
     phase_start: Option<Micros>,
@@ -92,12 +99,26 @@ impl Convergence {
         }
     }
 
+    /// Returns the observer of an election that makes clusters of this horizon, if it does.
+    #[must_use]
+    pub fn of_clusters(mut self, horizon: Option<u8>) -> Self {
+        self.served = horizon.map(|horizon| Served::new(horizon, self.nodes.len()));
+        self
+    }
+
     /// Finds the components again, if they may have changed. To be called after every step.
     pub fn refresh<M: SimNode>(&mut self, world: &World<M>) {
         // Until all nodes have booted, no agreement can last.
-        if world.boots_pending() > 0 || self.version == Some(world.topology_version()) {
+        if world.boots_pending() > 0 {
             return;
         }
+        if self.version != Some(world.topology_version()) {
+            self.find_components(world);
+        }
+        self.find_served(world);
+    }
+
+    fn find_components<M: SimNode>(&mut self, world: &World<M>) {
         self.version = Some(world.topology_version());
         let (sure, any) = (world.components(Link::QUALITY_MAX), world.components(1));
         self.components.clear();
@@ -122,7 +143,41 @@ impl Convergence {
             }
         }
         self.unanimous = self.components.iter().filter(|component| component.followers == component.size).count();
-        self.update_agreement();
+        if let Some(served) = &mut self.served {
+            served.doubt_all();
+        } else {
+            self.update_agreement();
+        }
+    }
+
+    /// Finds again who is served, where that may have changed.
+    fn find_served<M: SimNode>(&mut self, world: &World<M>) {
+        let Some(mut served) = self.served.take() else { return };
+        let doubtful = served.take_doubtful();
+        let any = !doubtful.is_empty();
+        for node in doubtful {
+            self.accrue_by(node, served.is(node));
+            served.set(node, self.is_served(world, served.horizon, node));
+        }
+        self.served = Some(served);
+        if any {
+            self.update_agreement();
+        }
+    }
+
+    /// Returns whether a node follows a super-peer within the horizon, or is down, or has no candidate there.
+    fn is_served<M: SimNode>(&self, world: &World<M>, horizon: u8, node: u32) -> bool {
+        let status = &self.nodes[node as usize];
+        if !status.up {
+            return true;
+        }
+        match status.follows {
+            None => !world.within(node, horizon, Link::QUALITY_MAX).iter().any(|&other| self.nodes[other as usize].fit),
+            Some(leader) => {
+                let serves = |leader: &NodeStatus| leader.up && leader.fit && leader.follows == status.follows;
+                self.nodes.get(leader as usize).is_some_and(serves) && world.within(node, horizon, 1).contains(&leader)
+            }
+        }
     }
 
     /// Ends the run.
@@ -183,6 +238,11 @@ impl Convergence {
 
     /// Adds the time since the last call to the node's totals.
     fn accrue(&mut self, node: u32) {
+        let served = self.served.as_ref().is_none_or(|served| served.is(node));
+        self.accrue_by(node, served);
+    }
+
+    fn accrue_by(&mut self, node: u32, served: bool) {
         let status = self.nodes[node as usize];
         let leader =
             status.follows.and_then(|leader| self.nodes.get(leader as usize).copied()).filter(|leader| leader.up);
@@ -191,7 +251,8 @@ impl Convergence {
         if status.up {
             time.up += passed;
             time.led += leader.map_or(0, |_| passed);
-            time.reached += leader.filter(|leader| leader.region == status.region).map_or(0, |_| passed);
+            let reaches = |leader: &NodeStatus| served && leader.region == status.region;
+            time.reached += leader.filter(reaches).map_or(0, |_| passed);
         }
         self.nodes[node as usize].accrued_until = self.now;
     }
@@ -205,6 +266,10 @@ impl Convergence {
             self.changes += u64::from(self.has_agreed);
         }
         let index = status.component as usize;
+        if let Some(served) = &mut self.served {
+            served.on_follows(node, before, leader);
+            return;
+        }
         if before == leader || index >= self.components.len() {
             return;
         }
@@ -225,8 +290,13 @@ impl Convergence {
     }
 
     fn update_agreement(&mut self) {
-        let agrees = self.unanimous == self.components.len()
-            && self.components.iter().all(|component| self.is_agreed(component));
+        let agrees = match &self.served {
+            Some(served) => served.all(),
+            None => {
+                self.unanimous == self.components.len()
+                    && self.components.iter().all(|component| self.is_agreed(component))
+            }
+        };
         match (agrees, self.agreed_since) {
             (true, None) => {
                 self.agreed_since = Some(self.now);

@@ -5,7 +5,7 @@ use super::{Settled, SettledNode};
 pub(super) const NAME: &str = "everyone-knows";
 
 pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
-    settled.components().into_iter().filter_map(|component| {
+    settled.led_by_one().into_iter().filter_map(|component| {
         let can_be_led = settled.can_be_led(component[0].region);
         let followed = component.iter().find_map(|node| node.leader);
         let violation = |node: &SettledNode| match (node.leader, followed) {

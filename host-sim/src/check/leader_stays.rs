@@ -17,6 +17,11 @@ impl Always for Checker {
         self.calm = Calm::after(settle_time);
     }
 
+    /// At the edge of its reach a node may lose its super-peer, and serve for a moment itself: see docs/limits.md.
+    fn of_clusters(&mut self) {
+        self.calm = Calm::default();
+    }
+
     fn observe(&mut self, event: &TraceEvent) -> Option<String> {
         self.calm.observe(event);
         let (EventKind::Leads { term }, Some(node)) = (event.kind, event.node) else {

@@ -11,11 +11,13 @@ mod settled;
 mod test_support;
 
 pub(crate) use calm::Calm;
-pub(crate) use settled::{Settled, SettledNode};
+pub(crate) use settled::{Clusters, Settled, SettledNode};
 
 use crate::base::Micros;
+use crate::base::interned::intern;
 use crate::scenario::Expect;
 use crate::trace::{MessageEvent, Observer, TraceEvent};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A property that holds at every moment.
 trait Always: Default {
@@ -23,6 +25,9 @@ trait Always: Default {
 
     /// Takes what the checker needs from the scenario: its claims, and how long its network may take to settle.
     fn configure(&mut self, _expect: &Expect, _settle_time: Micros) {}
+
+    /// Takes in that the election makes clusters: several leaders, each with terms of its own.
+    fn of_clusters(&mut self) {}
 
     /// Checks one event; returns the violation in words.
     fn observe(&mut self, event: &TraceEvent) -> Option<String>;
@@ -75,6 +80,14 @@ macro_rules! checkers {
                 checkers
             }
 
+            /// Returns the checkers of an election that makes clusters, if it does.
+            pub(crate) fn of_clusters(mut self, horizon: Option<u8>) -> Self {
+                if horizon.is_some() {
+                    $(self.$always.of_clusters();)*
+                }
+                self
+            }
+
             pub(crate) fn findings(&self) -> &[Finding] {
                 &self.findings.found
             }
@@ -100,8 +113,8 @@ macro_rules! checkers {
 
 checkers! {
     always: terms_grow, one_leader_per_term, frame_limit, nobody_halts, one_acts, consistent_cuts, sum_conserved,
-        no_early_end, clock_runs_on, exactly_once, leader_stays;
-    settled: one_leader, everyone_knows, best_leads;
+        no_early_end, clock_runs_on, exactly_once, leader_stays, one_order, requests_end;
+    settled: one_leader, everyone_knows, best_leads, super_peer_in_reach, super_peers_apart;
     locks always: one_holder, fences_grow, no_stale_write;
     locks settled: nobody_waits_for_ever;
 }
@@ -114,6 +127,19 @@ pub struct Finding {
     pub checker: &'static str,
     /// The violation in words.
     pub text: String,
+}
+
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.at, self.checker, &self.text).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Finding {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let (at, checker, text) = <(Micros, String, String)>::deserialize(reader)?;
+        Ok(Self { at, checker: intern(&checker), text })
+    }
 }
 
 /// How many findings of one checker are kept in one run: the first ones explain the rest. Each checker has its own
@@ -139,9 +165,12 @@ impl Findings {
     }
 }
 
-/// Returns whether every component has one leader, known to all its nodes.
+/// Returns whether every component has one leader, known to all its nodes, or every node a super-peer of its cluster.
 pub(crate) fn converged(settled: &Settled) -> bool {
-    one_leader::check(settled).next().is_none() && everyone_knows::check(settled).next().is_none()
+    let one_leader = one_leader::check(settled).next().is_none() && everyone_knows::check(settled).next().is_none();
+    one_leader
+        && super_peer_in_reach::check(settled).next().is_none()
+        && super_peers_apart::check(settled).next().is_none()
 }
 
 /// Returns whether the network converged and the best node of every component leads it.

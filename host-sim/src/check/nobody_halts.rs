@@ -1,6 +1,7 @@
-//! Always: no node stops because a bound of its own was exceeded.
+//! Always: no node stops because a bound of its own was exceeded. One that restarts, as an insider sent in its name, may.
 
 use super::Always;
+use crate::sim::node::SUPERSEDED;
 use crate::trace::{EventKind, TraceEvent};
 
 #[derive(Default)]
@@ -11,8 +12,8 @@ impl Always for Checker {
 
     fn observe(&mut self, event: &TraceEvent) -> Option<String> {
         match (event.kind, event.node) {
-            (EventKind::Halted { reason: why }, Some(node)) => Some(format!("node {node} stopped itself: {why}")),
-            _ => None, // no node halted
+            (EventKind::Halted { reason: why }, Some(node)) if why != SUPERSEDED => Some(format!("node {node} stopped itself: {why}")),
+            _ => None, // no node halted for good
         }
     }
 }
@@ -24,7 +25,8 @@ mod tests {
 
     #[test]
     fn a_node_that_stops_itself_is_reported() {
-        let events = [event(3, EventKind::Crash), event(3, EventKind::Halted { reason: "outbox" })];
+        let superseded = event(3, EventKind::Halted { reason: SUPERSEDED });
+        let events = [event(3, EventKind::Crash), superseded, event(3, EventKind::Halted { reason: "outbox" })];
         assert_eq!(findings::<Checker>(&events), ["node 3 stopped itself: outbox"]);
     }
 }

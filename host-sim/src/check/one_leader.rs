@@ -5,7 +5,7 @@ use super::Settled;
 pub(super) const NAME: &str = "one-leader";
 
 pub(super) fn check(settled: &Settled) -> impl Iterator<Item = String> {
-    let contested = settled.components().into_iter().filter_map(|component| {
+    let contested = settled.led_by_one().into_iter().filter_map(|component| {
         let leaders: Vec<u32> = component.iter().filter(|node| node.leads()).map(|node| node.id).collect();
         (leaders.len() > 1).then(|| {
             let (count, some) = (leaders.len(), &leaders[..leaders.len().min(5)]);

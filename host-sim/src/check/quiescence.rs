@@ -17,6 +17,8 @@ pub(crate) struct Quiescence {
     quiet_since: Micros,
     /// Waves begun since then, by initiator.
     waves: BTreeMap<u32, u64>,
+    /// Initiators that have detected the end: their next wave is the first of another detection.
+    detected: BTreeSet<u32>,
 }
 
 impl Quiescence {
@@ -26,7 +28,7 @@ impl Quiescence {
         (!self.active).then_some(self.quiet_since)
     }
 
-    /// Returns how many waves a node has begun since then: no earlier wave can find the end.
+    /// Returns how many waves a node has begun since then for one detection: no earlier wave can find the end.
     pub(crate) fn waves(&self, node: u32) -> u64 {
         self.waves.get(&node).copied().unwrap_or(0)
     }
@@ -51,7 +53,11 @@ impl Quiescence {
                 self.suspected.insert((node, to));
             }
             AppEvent::PeerUp { peer: to } => _ = self.suspected.remove(&(node, to)),
-            AppEvent::Wave { .. } => *self.waves.entry(node).or_default() += 1,
+            AppEvent::Wave { .. } => {
+                let waves = self.waves.entry(node).or_default();
+                *waves = if self.detected.remove(&node) { 1 } else { *waves + 1 };
+            }
+            AppEvent::Terminated { by, .. } if by == node => _ = self.detected.insert(node),
             _ => {} // neither begins nor ends any work
         }
     }
@@ -101,6 +107,9 @@ mod tests {
             (10, 0, EventKind::App { event: AppEvent::Wave { number: 2 } }),
             (11, 0, EventKind::App { event: AppEvent::PeerUp { peer: 1 } }),
             (12, 0, EventKind::App { event: AppEvent::Wave { number: 3 } }),
+            (13, 0, EventKind::App { event: AppEvent::Wave { number: 4 } }),
+            (14, 0, EventKind::App { event: AppEvent::Terminated { by: 0, job: 1, waves: 4 } }),
+            (15, 0, EventKind::App { event: AppEvent::Wave { number: 5 } }),
         ];
         for (at, node, what) in events {
             quiescence.observe(&TraceEvent { at, node: Some(node), kind: what });
@@ -119,6 +128,9 @@ mod tests {
             (None, None, 0),
             (None, None, 0),
             (None, Some(11), 0),
+            (None, Some(11), 1),
+            (None, Some(11), 2),
+            (None, Some(11), 2),
             (None, Some(11), 1),
         ];
         assert_eq!(seen, expected);

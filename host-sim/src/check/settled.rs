@@ -11,7 +11,7 @@ use protocol::base::capacity::{Candidate, Capacity};
 use protocol::base::quorum::Mode;
 use protocol::base::term::Term;
 use protocol::election::Winner;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One node that is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,54 @@ pub(crate) struct SettledNode {
 impl SettledNode {
     pub(crate) fn leads(&self) -> bool {
         self.leader.is_some_and(|(leader, _)| leader == self.id)
+    }
+}
+
+/// A network whose election makes clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clusters {
+    pub(crate) horizon: u8,
+    /// By node, the super-peers within the horizon: over links on which every frame arrives, and over any.
+    pub(super) near: BTreeMap<u32, (BTreeSet<u32>, BTreeSet<u32>)>,
+    /// The nodes that follow nobody, and have a candidate within the horizon.
+    pub(crate) neglected: BTreeSet<u32>,
+}
+
+impl Clusters {
+    fn of<M: SimNode>(world: &World<M>, horizon: u8, nodes: &[SettledNode]) -> Self {
+        let mut clusters = Self { horizon, ..Self::default() };
+        for node in nodes.iter().filter(|node| node.leads()) {
+            for near in world.within(node.id, horizon, Link::QUALITY_MAX) {
+                clusters.add(near, node.id, true);
+            }
+            for near in world.within(node.id, horizon, 1) {
+                clusters.add(near, node.id, false);
+            }
+        }
+        let candidates: BTreeSet<u32> =
+            nodes.iter().filter(|node| node.candidate.is_some()).map(|node| node.id).collect();
+        for node in nodes.iter().filter(|node| node.leader.is_none()) {
+            if world.within(node.id, horizon, Link::QUALITY_MAX).iter().any(|near| candidates.contains(near)) {
+                clusters.neglected.insert(node.id);
+            }
+        }
+        clusters
+    }
+
+    /// Records that a node is within the horizon of a super-peer, over sure links or any.
+    pub(crate) fn add(&mut self, node: u32, super_peer: u32, sure: bool) {
+        let (surely, possibly) = self.near.entry(node).or_default();
+        if sure { surely } else { possibly }.insert(super_peer);
+    }
+
+    /// Returns the super-peers surely within the horizon of a node.
+    pub(crate) fn surely_near(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.near.get(&node).into_iter().flat_map(|(surely, _)| surely.iter().copied())
+    }
+
+    /// Returns the super-peers that may be within the horizon of a node.
+    pub(crate) fn possibly_near(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.near.get(&node).into_iter().flat_map(|(_, possibly)| possibly.iter().copied())
     }
 }
 
@@ -63,6 +111,8 @@ pub(crate) struct Settled {
     /// The nodes, by ascending id.
     pub(crate) nodes: Vec<SettledNode>,
     pub(crate) waiters: Vec<Waiter>,
+    /// Where the election makes clusters: several leaders are its purpose then.
+    pub(crate) clusters: Option<Clusters>,
 }
 
 impl Settled {
@@ -71,10 +121,13 @@ impl Settled {
         let (sure, any) = (world.components(Link::QUALITY_MAX), world.components(1));
         let up = (0..world.node_count()).filter_map(|id| {
             let view = world.view(id);
-            let capacity = view.capacity.filter(|_| view.may_lead);
+            let capacity = view.advertised.filter(|_| view.may_lead);
             (view.power == PowerState::Up).then(|| SettledNode {
                 id,
-                candidate: capacity.map(|capacity| Candidate { capacity: Capacity::new(capacity), id: NodeId(id) }),
+                candidate: view
+                    .appointment
+                    .capacity(capacity.map(Capacity::new))
+                    .map(|capacity| Candidate { capacity, id: NodeId(id) }),
                 leader: view.leader,
                 incumbent: convergence.is_incumbent(id),
                 yielded: convergence.has_yielded(id),
@@ -87,6 +140,8 @@ impl Settled {
             Mode::Available => 1,
             Mode::Quorum => world.node_count() / 2 + 1,
         };
+        let nodes: Vec<SettledNode> = up.collect();
+        let clusters = scenario.horizon().map(|horizon| Clusters::of(world, horizon, &nodes));
         let waiters = world.lock_waiters().map(|(node, lock, since)| Waiter { node, lock, since });
         Self {
             at: world.now(),
@@ -95,8 +150,9 @@ impl Settled {
             noise: world.plan().capacity.noise,
             quorum,
             winner: scenario.winner(),
-            nodes: up.collect(),
+            nodes,
             waiters: waiters.collect(),
+            clusters,
         }
     }
 
@@ -104,6 +160,11 @@ impl Settled {
     pub(crate) fn can_be_led(&self, region: u32) -> bool {
         let nodes = || self.nodes.iter().filter(|node| node.region == region);
         nodes().any(|node| node.candidate.is_some()) && nodes().count() >= self.quorum as usize
+    }
+
+    /// Returns the networks that have one leader each: the components, unless the election makes clusters.
+    pub(crate) fn led_by_one(&self) -> Vec<Vec<&SettledNode>> {
+        if self.clusters.is_some() { Vec::new() } else { self.components() }
     }
 
     pub(crate) fn node(&self, id: u32) -> Option<&SettledNode> {

@@ -1,6 +1,6 @@
 //! Events, a settled network, and a run of one checker, for the checkers' tests.
 
-use super::{Always, Settled, SettledNode};
+use super::{Always, Clusters, Settled, SettledNode};
 use crate::trace::{AppEvent, EventKind, LockEvent, TraceEvent};
 use protocol::NodeId;
 use protocol::base::capacity::{Candidate, Capacity};
@@ -68,5 +68,20 @@ pub(super) fn agreeing(nodes: u32, leader: u32) -> Settled {
         winner: Winner::Highest,
         nodes,
         waiters: Vec::new(),
+        clusters: None,
     }
+}
+
+/// A settled line of six nodes in two clusters with a horizon of one hop: 0 to 2 around 1, 3 to 5 around 4.
+pub(super) fn clustered() -> Settled {
+    let mut clusters = Clusters { horizon: 1, ..Clusters::default() };
+    let mut settled = agreeing(6, 1);
+    for node in &mut settled.nodes {
+        let leader = node.id / 3 * 3 + 1;
+        node.leader = Some((leader, Term { number: 1, by: NodeId(leader) }));
+        clusters.add(node.id, leader, true);
+        clusters.add(node.id, leader, false);
+    }
+    settled.clusters = Some(clusters);
+    settled
 }

@@ -2,10 +2,12 @@
 
 #[cfg(unix)]
 mod boards;
+mod campaign;
 mod compare;
 mod demo;
 mod dissector;
 mod files;
+mod merge;
 mod picture;
 mod report;
 mod results;
@@ -14,6 +16,7 @@ mod scenarios;
 mod screen;
 #[cfg(unix)]
 mod serve;
+mod shards;
 mod snapshot;
 mod terminate;
 #[cfg(unix)]
@@ -49,6 +52,19 @@ enum Command {
     /// Runs a scenario, once or over many seeds.
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArgs),
+    /// Draws scenarios at random, runs each with every checker, and shrinks what fails.
+    ///
+    /// A scenario follows from the campaign's seed and its number: elections, locks, applications, topologies, media and
+    /// faults that the documents promise something about. Each ends with a calm stretch, in which liveness is judged. One
+    /// with a violation is shrunk and written to a file, with the command that replays it.
+    #[command(after_help = campaign::EXAMPLES)]
+    Campaign(campaign::CampaignArgs),
+    /// Reports on a run or a campaign whose parts ran on many machines.
+    ///
+    /// Prints what one machine would have printed. Refuses files of another program, another scenario or other seeds,
+    /// and files in which a seed is missing or is there twice.
+    #[command(after_help = merge::EXAMPLES)]
+    Merge(merge::MergeArgs),
     /// Lists the scenarios that ship with the program.
     Scenarios(scenarios::ScenariosArgs),
     /// Compares algorithms with each other and with the textbooks' formulas.
@@ -117,6 +133,8 @@ pub fn main() -> ExitCode {
     let ended = match command.unwrap_or(Command::Demo(demo)) {
         Command::Demo(args) => Ok(demo::run(&args)),
         Command::Run(args) => run::run(&args),
+        Command::Campaign(args) => campaign::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Scenarios(args) => scenarios::run(&args),
         Command::Compare(args) => compare::run(&args),
         #[cfg(unix)]

@@ -1,16 +1,20 @@
 //! `conclave run`: a scenario, once or over many seeds.
 
 use super::files::FileArgs;
+use super::shards::{Header, ShardArgs, Work};
 use crate::Scenario;
 use crate::check;
-use crate::metrics::campaign::{self, Report, Violation};
 use crate::metrics::distribution::Distribution;
+use crate::metrics::frames::SteadyReport;
 use crate::metrics::run::run_of;
+use crate::metrics::seeds::{self, Report, Violation};
+use crate::scenario::shipped::find_text;
 use clap::Args;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 #[derive(Args)]
 pub(super) struct RunArgs {
@@ -40,9 +44,11 @@ pub(super) struct RunArgs {
     csv: bool,
     #[command(flatten)]
     files: FileArgs,
+    #[command(flatten)]
+    shards: ShardArgs,
     /// Watch one seed on the terminal, with keys: pause, step, speed, kill, cut, heal.
     #[cfg(unix)]
-    #[arg(long, conflicts_with_all = ["seeds", "json", "csv", "trace", "pcap"])]
+    #[arg(long, conflicts_with_all = ["seeds", "json", "csv", "trace", "pcap", "outcomes"])]
     watch: bool,
 }
 
@@ -54,7 +60,9 @@ pub(super) const EXAMPLES: &str = "Examples:
   conclave run lan20-leader-crash --election ring:winner=lowest,direction=backward
   conclave run lock-storm --mutex suzuki-kasami --json";
 
-/// The most seeds of a campaign, whose outcomes are all kept until its report.
+const BAR: &str = "{msg:.30} {wide_bar} {pos}/{len} seeds, {elapsed}, {eta} left";
+
+/// The most seeds of a run, whose outcomes are all kept until its report.
 const SEEDS_MAX: u64 = 1_000_000;
 
 pub(super) fn seeds(text: &str) -> Result<Range<u64>, String> {
@@ -74,30 +82,70 @@ pub(super) fn run(args: &RunArgs) -> super::Ended {
         let scenario = scenario(args)?;
         return super::watch::run(&scenario, args.seed.unwrap_or(scenario.seeds.start));
     }
-    let report = report(args)?;
-    let text = if args.csv { show_csv } else { show };
-    Ok(super::report(&report, args.json, text, report.violations.is_empty()))
+    if let Some(path) = &args.shards.outcomes {
+        return outcomes(args, path);
+    }
+    Ok(print(&report(args)?, args.json, args.csv))
+}
+
+/// Prints a report; returns 0 if no checker found a violation, 1 if one did.
+pub(super) fn print(report: &Report, json: bool, csv: bool) -> ExitCode {
+    let text = if csv { show_csv } else { show };
+    super::report(report, json, text, report.violations.is_empty())
 }
 
 /// Reads the scenario, with what the flags choose instead.
 fn scenario(args: &RunArgs) -> Result<Scenario, String> {
-    let mut scenario = Scenario::find(&args.file, check::OF_LOCKS)?;
-    if let Some(name) = &args.election {
+    overridden(Scenario::find(&args.file, check::OF_LOCKS)?, [&args.election, &args.mutex, &args.detection])
+}
+
+/// Returns a scenario with another election, lock or detection, where one is given.
+pub(super) fn overridden(mut scenario: Scenario, names: [&Option<String>; 3]) -> Result<Scenario, String> {
+    let [election, mutex, detection] = names;
+    if let Some(name) = election {
         scenario = scenario.with_election(name)?;
     }
-    if let Some(name) = &args.mutex {
+    if let Some(name) = mutex {
         scenario = scenario.with_mutex(name)?;
     }
-    if let Some(name) = &args.detection {
+    if let Some(name) = detection {
         scenario = scenario.with_detection(name)?;
     }
     Ok(scenario)
 }
 
+/// The seeds that the flags choose, or the scenario's own.
+fn chosen_seeds(args: &RunArgs, scenario: &Scenario) -> Range<u64> {
+    let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
+    seeds.unwrap_or(scenario.seeds.clone())
+}
+
+/// Runs a part of the seeds, and writes what `conclave merge` needs.
+fn outcomes(args: &RunArgs, path: &Path) -> super::Ended {
+    if let Some(noun) = args.files.noun() {
+        return Err(format!("a {noun} holds one run, and --outcomes many"));
+    }
+    let scenario = scenario(args)?;
+    let seeds = chosen_seeds(args, &scenario);
+    let work = Work::Run {
+        file: args.file.display().to_string(),
+        text: find_text(&args.file)?,
+        election: args.election.clone(),
+        mutex: args.mutex.clone(),
+        detection: args.detection.clone(),
+    };
+    let part = args.shards.part(seeds.clone());
+    let bar = super::progress(part.len() as u64, BAR);
+    bar.set_message(scenario.name.clone());
+    let outcomes = seeds::outcomes_of(&scenario, part.clone(), || bar.inc(1));
+    bar.finish_and_clear();
+    Header::new(work, seeds)?.write(path, part.into_iter().zip(outcomes))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn report(args: &RunArgs) -> Result<Report, String> {
     let scenario = scenario(args)?;
-    let seeds = args.seed.map(|seed| seed..seed.saturating_add(1)).or(args.seeds.clone());
-    let seeds = seeds.unwrap_or(scenario.seeds.clone());
+    let seeds = chosen_seeds(args, &scenario);
     let count = seeds.end - seeds.start;
     if let Some(noun) = args.files.noun() {
         if count != 1 {
@@ -106,11 +154,11 @@ fn report(args: &RunArgs) -> Result<Report, String> {
         let mut files = args.files.create(&scenario)?;
         let outcome = run_of(&scenario, seeds.start, &mut files);
         files.finish()?;
-        return Ok(campaign::report(&scenario, &[outcome]));
+        return Ok(seeds::report(&scenario, &[outcome]));
     }
-    let bar = super::progress(count, "{msg:.30} {wide_bar} {pos}/{len} seeds, {elapsed}, {eta} left");
+    let bar = super::progress(count, BAR);
     bar.set_message(scenario.name.clone());
-    let report = campaign::campaign_of(&scenario, seeds, || bar.inc(1));
+    let report = seeds::run_seeds_of(&scenario, seeds, || bar.inc(1));
     bar.finish_and_clear();
     Ok(report)
 }
@@ -140,6 +188,12 @@ fn show(report: &Report) -> std::io::Result<()> {
     writeln!(out, "  the best node leads        {leader_is_best} of {seeds}")?;
     let (mean, worst) = (report.availability.mean, report.availability.min);
     writeln!(out, "  time with a leader         {mean:.2} % (worst node {worst:.2} %)")?;
+    if let Some(SteadyReport { mean, leader, busiest }) = report.steady_frames_per_node_minute {
+        writeln!(
+            out,
+            "  frames a node and minute   {mean:.1} in a calm network (leader {leader:.1}, busiest {busiest:.1})"
+        )?;
+    }
     writeln!(out, "\n  {:<20} {:>7} {:>12} {:>12} {:>12} {:>12}", "measure", "count", "p50", "p99", "p99.9", "max")?;
     for (name, measure) in &report.measures {
         let (name, unit) = name.strip_suffix("_us").map_or((*name, 1.0), |name| (name, 1e6));

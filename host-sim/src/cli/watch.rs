@@ -3,10 +3,8 @@
 use super::screen::{Key, Screen};
 use crate::Scenario;
 use crate::draw::map::{Canvas, Map, Mark};
-use crate::nodes::protocol_node::{AppNode, LockNode, Member, ProtocolNode};
-use crate::nodes::{ScenarioNode, world};
+use crate::nodes::{AnyNode, world};
 use crate::sim::fault_plan::{FaultAction, FaultStep, FaultTarget, PartitionCut};
-use crate::sim::node::SimNode;
 use crate::sim::world::World;
 use crate::trace::TraceEvent;
 use crate::trace::narrator::Narrator;
@@ -29,21 +27,9 @@ pub(super) fn run(scenario: &Scenario, seed: u64) -> super::Ended {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err("--watch needs a terminal".to_owned());
     }
-    if scenario.world.locks.is_some() {
-        watch::<LockNode>(scenario, seed)
-    } else if scenario.world.app.is_some() {
-        watch::<AppNode>(scenario, seed)
-    } else if scenario.is_group() {
-        watch::<Member>(scenario, seed)
-    } else {
-        watch::<ProtocolNode>(scenario, seed)
-    }
-}
-
-fn watch<M: ScenarioNode>(scenario: &Scenario, seed: u64) -> super::Ended {
     let failed = |error: io::Error| format!("the terminal cannot be drawn on: {error}");
     let mut screen = Screen::open().map_err(failed)?;
-    let mut watched = Watched::<M>::new(scenario, seed);
+    let mut watched = Watched::new(scenario, seed);
     let ended = play(&mut screen, &mut watched);
     drop(screen);
     super::print_text(&watched.summary());
@@ -51,7 +37,7 @@ fn watch<M: ScenarioNode>(scenario: &Scenario, seed: u64) -> super::Ended {
 }
 
 /// Shows one picture after the other until a key ends it.
-fn play<M: ScenarioNode>(screen: &mut Screen, watched: &mut Watched<'_, M>) -> io::Result<()> {
+fn play(screen: &mut Screen, watched: &mut Watched<'_>) -> io::Result<()> {
     loop {
         watched.advance();
         let (width, height) = Screen::size();
@@ -66,10 +52,10 @@ fn play<M: ScenarioNode>(screen: &mut Screen, watched: &mut Watched<'_, M>) -> i
     }
 }
 
-struct Watched<'a, M: SimNode> {
+struct Watched<'a> {
     scenario: &'a Scenario,
     seed: u64,
-    world: World<M>,
+    world: World<AnyNode>,
     narrator: Narrator,
     lines: VecDeque<String>,
     speed: f64,
@@ -78,7 +64,7 @@ struct Watched<'a, M: SimNode> {
     faults: String,
 }
 
-impl<'a, M: ScenarioNode> Watched<'a, M> {
+impl<'a> Watched<'a> {
     fn new(scenario: &'a Scenario, seed: u64) -> Self {
         let (world, narrator) = (world(scenario, seed), Narrator::new(scenario.world.nodes));
         let (lines, faults) = (VecDeque::new(), String::new());
@@ -191,9 +177,8 @@ mod tests {
     #[test]
     fn keys_break_a_run_and_its_faults_replay_to_the_same_hash() {
         let scenario = Scenario::find(Path::new("grid64-cold-start"), crate::check::OF_LOCKS).unwrap();
-        let mut watched = Watched::<ProtocolNode>::new(&scenario, 1);
-        let advance =
-            |watched: &mut Watched<ProtocolNode>, pictures: u32| (0..pictures).for_each(|_| watched.advance());
+        let mut watched = Watched::new(&scenario, 1);
+        let advance = |watched: &mut Watched<'_>, pictures: u32| (0..pictures).for_each(|_| watched.advance());
         assert!(!watched.on_key(Key::Character(b'+')));
         for key in [b'k', b'c', b'h', b'r'] {
             advance(&mut watched, 50);

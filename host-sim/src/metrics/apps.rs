@@ -4,7 +4,7 @@ use crate::base::Micros;
 use crate::check::quiescence::Quiescence;
 use crate::trace::{AppEvent, AppRequest, EventKind, Observer, TraceEvent};
 use protocol::service::snapshot;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many rounds clocks have to converge before their spread is measured.
 const ROUNDS: u32 = 10;
@@ -21,6 +21,12 @@ pub(super) struct AppMetrics {
     ends: u64,
     unknowable: u64,
     rounds: u32,
+    /// When each message was submitted that its own member has not delivered.
+    submitted: BTreeMap<(u32, u32, u32), Micros>,
+    /// The numbers that any member has delivered.
+    ordered: BTreeSet<(u32, u32)>,
+    refused: u64,
+    sequenced: bool,
     samples: Vec<(&'static str, u64)>,
 }
 
@@ -31,6 +37,8 @@ impl AppMetrics {
             (self.snapshots_requested, "snapshots_aborted", self.aborted),
             (self.detection_requested, "terminations", self.ends),
             (self.detection_requested, "undetectable", self.unknowable),
+            (self.sequenced, "ordered", self.ordered.len() as u64),
+            (self.sequenced, "refused", self.refused),
         ];
         let counted = counts.into_iter().filter(|(counted, ..)| *counted).map(|(_, name, count)| (name, count));
         self.samples.iter().copied().chain(counted)
@@ -61,6 +69,16 @@ impl AppMetrics {
             }
             AppEvent::DetectionAborted { .. } => self.unknowable += 1,
             AppEvent::ClockRound { .. } => self.rounds += 1,
+            AppEvent::Submits { boot, number } => {
+                self.sequenced = true;
+                self.submitted.insert((node, boot, number), at);
+            }
+            AppEvent::Refused => self.refused += 1,
+            AppEvent::Delivers { era, count, origin, boot, number } => {
+                self.ordered.insert((era, count));
+                let submitted = (origin == node).then(|| self.submitted.remove(&(origin, boot, number))).flatten();
+                self.samples.extend(submitted.map(|since| ("ordering_us", at - since)));
+            }
             _ => {} // not measured
         }
     }

@@ -1,8 +1,8 @@
 //! Expectations of a scenario that its runs do not meet.
 
-use super::campaign::availability;
 use super::distribution::Distribution;
 use super::run::Outcome;
+use super::seeds::availability;
 use crate::scenario::{Expect, Limit};
 
 /// Returns every expectation that is not met, as the worst seed and a sentence.
@@ -21,6 +21,19 @@ pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)>
     {
         unmet.push((seed, format!("the leader changed {count} times, more than {most}")));
     }
+    if let Some(least) = expect.answered {
+        let share = |outcome: &Outcome| {
+            let count = |name: &str| sums(std::slice::from_ref(outcome), &[name]).map(|(count, _)| count).sum::<u64>();
+            let answered = count("requests_answered");
+            let ended = answered + count("requests_refused") + count("requests_timed_out");
+            answered as f64 / ended.max(1) as f64
+        };
+        let worst = outcomes.iter().map(|outcome| (share(outcome), outcome.seed)).min_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((share, seed)) = worst.filter(|(share, _)| *share < least) {
+            let [share, least] = [share, least].map(|share| share * 100.0);
+            unmet.push((seed, format!("{share:.3} % of the requests were answered, below {least} %")));
+        }
+    }
     let counts = [
         (&["grants"][..], expect.grants, "locks were granted"),
         (&["snapshots"], expect.snapshots, "snapshots were taken"),
@@ -29,6 +42,7 @@ pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)>
             expect.terminations,
             "the end of a job was detected, or found undetectable,",
         ),
+        (&["ordered"], expect.ordered, "messages were ordered"),
     ];
     for (names, least, what) in counts {
         let fewest = sums(outcomes, names).min();

@@ -1,23 +1,26 @@
 //! Metrics of runs, and their distributions over many seeds.
 
 mod apps;
-pub mod campaign;
 pub mod distribution;
 mod expectations;
-mod frames;
+pub mod frames;
 mod locks;
+mod requests;
 pub mod run;
+pub mod seeds;
 
 use crate::base::Micros;
 use crate::trace::{Observer, TraceEvent};
 use apps::AppMetrics;
-use frames::FrameMetrics;
+use frames::{FrameMetrics, Steady};
 use locks::LockMetrics;
+use requests::RequestMetrics;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkloadMetrics {
     locks: LockMetrics,
     apps: AppMetrics,
+    requests: RequestMetrics,
     frames: FrameMetrics,
 }
 
@@ -26,8 +29,12 @@ impl WorkloadMetrics {
         Self { frames: FrameMetrics::new(settle_time), ..Self::default() }
     }
 
+    pub(crate) fn steady(&self) -> Steady {
+        self.frames.steady()
+    }
+
     pub(crate) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.locks.samples().chain(self.apps.samples()).chain(self.frames.samples())
+        self.locks.samples().chain(self.apps.samples()).chain(self.requests.samples()).chain(self.frames.samples())
     }
 }
 
@@ -35,6 +42,7 @@ impl Observer for WorkloadMetrics {
     fn observe(&mut self, event: &TraceEvent) {
         self.locks.observe(event);
         self.apps.observe(event);
+        self.requests.observe(event);
         self.frames.observe(event);
     }
 }

@@ -1,30 +1,35 @@
 //! One run of a scenario, with every checker.
 
-use crate::base::Micros;
+use crate::base::{Micros, interned};
 use crate::check::convergence::{Convergence, LeaderTime};
 use crate::check::{self, Checkers, Finding, Settled};
 use crate::metrics::WorkloadMetrics;
-use crate::nodes::protocol_node::{AppNode, LockNode, Member, ProtocolNode};
-use crate::nodes::{ScenarioNode, world};
+use crate::metrics::frames::Steady;
+use crate::nodes::{AnyNode, ScenarioNode, world};
 use crate::scenario::Scenario;
 use crate::sim::fault_plan::FaultStep;
 use crate::sim::medium::{FrameStats, KindStats};
 use crate::sim::world::WorldPlan;
 use crate::trace::{MessageEvent, Observer, TraceEvent};
+use serde::{Deserialize, Serialize};
 
 /// The outcome of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     pub(crate) seed: u64,
     pub(crate) converged: bool,
     pub(crate) leader_is_best: bool,
     /// The leader of most nodes in the end.
     pub leader: Option<u32>,
+    #[serde(deserialize_with = "interned::pairs")]
     pub(crate) samples: Vec<(&'static str, u64)>,
     /// What was being measured when the run ended, and how long it had lasted.
+    #[serde(deserialize_with = "interned::pairs")]
     pub(crate) unfinished: Vec<(&'static str, Micros)>,
     pub(crate) frames: FrameStats,
     pub(crate) leader_times: Vec<LeaderTime>,
+    /// The frames of its calm stretches.
+    pub(crate) steady: Steady,
     /// The hash of the trace.
     pub hash: u64,
     /// The properties that did not hold.
@@ -58,23 +63,15 @@ impl Observer for Observers<'_> {
 
 /// Runs a scenario with one seed and the type of node it needs.
 pub fn run_of(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outcome {
-    if scenario.world.locks.is_some() {
-        run::<LockNode>(scenario, seed, extra)
-    } else if scenario.world.app.is_some() {
-        run::<AppNode>(scenario, seed, extra)
-    } else if scenario.is_group() {
-        run::<Member>(scenario, seed, extra)
-    } else {
-        run::<ProtocolNode>(scenario, seed, extra)
-    }
+    run::<AnyNode>(scenario, seed, extra)
 }
 
 /// Runs a scenario with one seed and nodes of type `M`.
 pub(crate) fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut dyn Observer) -> Outcome {
     let mut world = world::<M>(scenario, seed);
-    let mut convergence = Convergence::new(&world);
+    let mut convergence = Convergence::new(&world).of_clusters(scenario.horizon());
     let mut workload = WorkloadMetrics::new(scenario.settle_time);
-    let mut checkers = Checkers::new(&scenario.expect, scenario.settle_time);
+    let mut checkers = Checkers::new(&scenario.expect, scenario.settle_time).of_clusters(scenario.horizon());
     let stops = stops(world.plan(), scenario.settle_time);
     for stop in stops {
         let mut observers =
@@ -106,6 +103,7 @@ pub(crate) fn run<M: ScenarioNode>(scenario: &Scenario, seed: u64, extra: &mut d
         unfinished: convergence.unfinished().collect(),
         frames: world.frame_stats().clone(),
         leader_times: convergence.leader_times().collect(),
+        steady: workload.steady(),
         hash: world.trace_hash(),
         findings: checkers.findings().to_vec(),
     }

@@ -1,9 +1,13 @@
 //! The nodes that are simulated, and the worlds that scenarios make of them.
 
+mod any_node;
+pub(crate) mod insider;
 pub mod protocol_node;
 #[cfg(test)]
 pub(crate) mod toy_node;
 mod traced_stage;
+
+pub use any_node::{AnyNode, AnyPlan};
 
 use crate::scenario::Scenario;
 use crate::sim::node::SimNode;

@@ -1,12 +1,13 @@
 //! The protocol's node in the simulator.
 
-use super::ScenarioNode;
 use super::traced_stage::{MessageLog, TracedStage};
+use super::{ScenarioNode, insider};
 use crate::scenario::{MEMBERS_MAX, Scenario};
-use crate::sim::node::{self, NodeEvent, SimNode};
+use crate::sim::node::{self, NodeEvent, SUPERSEDED, SimNode};
 use crate::trace::{AppRequest, MessageEvent};
-use crate::workload::apps::{APP_GROUP_MAX, AppAdapter, SimulatedApp};
+use crate::workload::apps::{APP_GROUP_MAX, AppAdapter, OrderedApp, SimulatedApp};
 use crate::workload::locks::LOCK_GROUP_MAX;
+use crate::workload::requests::RequestLoad;
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::Group;
 use protocol::base::records::Records;
@@ -40,6 +41,11 @@ pub type LockNode = ProtocolNode<LOCK_GROUP_MAX, AnyMutex>;
 
 /// A node with an application.
 pub type AppNode = ProtocolNode<APP_GROUP_MAX, NoMutex, SimulatedApp>;
+
+/// A node that makes requests to its super-peer, and answers those of others.
+pub type ServiceNode = ProtocolNode<NEIGHBOURS_MAX, NoMutex, RequestLoad>;
+/// A member of the sequencer.
+pub type OrderedNode = ProtocolNode<APP_GROUP_MAX, NoMutex, OrderedApp>;
 
 /// A mutex that a scenario can choose.
 pub(crate) trait FromScenario: Mutex + Clone {
@@ -106,6 +112,7 @@ fn halt_name(halt: Halt) -> &'static str {
         Halt::Frame => "frame",
         Halt::Sequence => "sequence",
         Halt::Numbers => "numbers",
+        Halt::Superseded => SUPERSEDED,
     }
 }
 
@@ -128,7 +135,7 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> ScenarioNode for Protoco
             config,
             election,
             mutex: L::from_scenario(scenario),
-            service: U::from_plan(scenario.world.app.as_ref()),
+            service: U::from_plan(scenario.world.app.as_ref(), scenario.world.requests.as_ref()),
             group,
             key,
         }
@@ -227,8 +234,16 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
         self.service().time(now)
     }
 
+    fn advertise(&self, capacity: u16) -> u16 {
+        self.node.advertise(Capacity::new(capacity)).get()
+    }
+
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.node.leader()
+    }
+
+    fn lie(plan: &ProtocolPlan<L, U>, frame: &[u8], random: u64) -> Option<Box<[u8]>> {
+        insider::lie(&plan.key, frame, random)
     }
 
     fn message_name(plan: &ProtocolPlan<L, U>, frame: &[u8]) -> &'static str {

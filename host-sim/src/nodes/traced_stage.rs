@@ -108,6 +108,10 @@ impl<A: Election> Election for TracedStage<A> {
         self.stage.leader()
     }
 
+    fn take_deposed(&mut self) -> bool {
+        self.stage.take_deposed()
+    }
+
     fn winner(&self) -> Winner {
         self.stage.winner()
     }
@@ -118,6 +122,10 @@ impl<A: Election> Election for TracedStage<A> {
 
     fn heartbeat(&self) -> Option<u32> {
         self.stage.heartbeat()
+    }
+
+    fn horizon(&self) -> Option<u8> {
+        self.stage.horizon()
     }
 }
 
@@ -147,6 +155,12 @@ impl<A: Mutex> Mutex for TracedStage<A> {
 
 impl<A: Service> Service for TracedStage<A> {
     const PRESENT: bool = A::PRESENT;
+    const ROUTED: bool = A::ROUTED;
+    const NEEDS_QUORUM: bool = A::NEEDS_QUORUM;
+
+    fn parent(&self) -> Option<NodeId> {
+        self.stage.parent()
+    }
 
     fn resume(&mut self, incarnation: u32) {
         self.stage.resume(incarnation);

@@ -4,7 +4,7 @@
 //! are UDP datagrams on Ethernet: what a sniffer would have seen of boards, each frame once.
 
 mod dissector;
-mod shape;
+pub(crate) mod shape;
 
 pub(crate) use dissector::{dissector, key_of};
 

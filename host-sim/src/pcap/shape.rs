@@ -11,7 +11,7 @@ use std::fmt;
 
 /// The shape of a value, as far as it was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     #[default]
     Unseen,
     Unit,
@@ -56,7 +56,7 @@ impl Shape {
 }
 
 /// Returns the shape of `T`; `sample` is called with values that have every variant between them.
-pub(super) fn trace<T: DeserializeOwned>(mut sample: impl FnMut(&T)) -> Shape {
+pub(crate) fn trace<T: DeserializeOwned>(mut sample: impl FnMut(&T)) -> Shape {
     let mut shape = Shape::default();
     let mut choices = Choices::default();
     loop {

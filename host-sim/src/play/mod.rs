@@ -5,8 +5,8 @@
 //! trace hash.
 
 mod edit;
+mod overview;
 mod request;
-mod running;
 mod watch;
 
 pub use edit::{set_key, with_positions, without_table};
@@ -14,10 +14,11 @@ pub use request::answer;
 
 use crate::base::Micros;
 use crate::check;
+use crate::nodes::{self, AnyNode};
 use crate::scenario::Scenario;
 use crate::sim::medium::MediumPlan;
 use crate::sim::topology::Point;
-use running::Running;
+use crate::sim::world::World;
 use watch::Watch;
 
 /// What errors call the text of a scenario that is no file.
@@ -29,7 +30,7 @@ pub struct Play {
     /// The scenario with all acts so far.
     text: String,
     seed: u64,
-    world: Box<dyn Running>,
+    world: World<AnyNode>,
     watch: Watch,
     /// Where the nodes were in the beginning.
     places: Vec<Point>,
@@ -48,7 +49,7 @@ impl Play {
 
     /// As [`Play::open`], of a scenario that was read.
     pub(crate) fn of(scenario: Scenario, text: &str, seed: u64) -> Self {
-        let world = running::world(&scenario, seed);
+        let world = nodes::world::<AnyNode>(&scenario, seed);
         let places = (0..scenario.world.nodes).map(|id| world.view(id).position).collect();
         let watch = Watch::new(&scenario);
         Self { scenario, text: text.to_owned(), seed, world, watch, places, links_shown: None }
@@ -80,7 +81,7 @@ impl Play {
     fn sample_before(&mut self, moment: Micros) {
         while let Some(at) = self.watch.sample_at(moment) {
             self.world.run_until(at, &mut self.watch);
-            let agreeing = self.world.agreement();
+            let agreeing = overview::agreement(&self.world, self.scenario.horizon());
             self.watch.sample(agreeing);
         }
     }

@@ -1,5 +1,7 @@
 //! What a page asks, and the answers: both JSON.
 
+use super::overview::{components, links, served};
+use super::watch::Sample;
 use super::{Play, set_key, with_positions, without_table};
 use crate::base::Micros;
 use crate::check;
@@ -140,6 +142,8 @@ impl Play {
             "mutex": locks.map(|locks| &locks.mutex),
             "locks": locks.map(|locks| &locks.names),
             "app": world.app.is_some(),
+            "horizon": self.scenario.horizon(),
+            "requests": world.requests.is_some(),
             "text": self.text,
         })
     }
@@ -169,7 +173,8 @@ impl Play {
     /// Describes the present, what happened since this was last asked, and the charts from this sample on.
     fn state(&mut self, samples: usize) -> Value {
         let nodes = self.scenario.world.nodes;
-        let components = self.world.components();
+        let components = components(&self.world);
+        let served = self.scenario.horizon().map(|horizon| served(&self.world, horizon));
         let node = |id: u32| {
             let view = self.world.view(id);
             let power = match view.power {
@@ -187,11 +192,12 @@ impl Play {
                 term,
                 u8::from(self.world.is_acting(id)),
                 components[id as usize].map_or(-1, i64::from),
+                served.as_ref().map(|served| u8::from(served[id as usize])),
             ])
         };
         let nodes: Vec<Value> = (0..nodes).map(node).collect();
         let version = self.world.topology_version();
-        let links = (self.links_shown != Some(version)).then(|| self.world.links());
+        let links = (self.links_shown != Some(version)).then(|| links(&self.world));
         self.links_shown = Some(version);
         let voting = self.voting_sets();
         let watch = &mut self.watch;
@@ -200,8 +206,9 @@ impl Play {
         let locks =
             watch.locks.iter().map(|(&(node, lock), state)| json!([node, lock, state.waits_since, state.holds]));
         let app = watch.app.iter().map(|mark| json!([mark.at, mark.node, mark.word, mark.number, mark.amount]));
-        let sample = |sample: &super::watch::Sample| {
-            json!([sample.at, sample.frames, sample.agreement, sample.leader_changes, sample.lock_wait, sample.skew])
+        let sample = |sample: &Sample| {
+            let Sample { at, frames, agreement, leader_changes, lock_wait, skew, round_trip } = sample;
+            json!([at, frames, agreement, leader_changes, lock_wait, skew, round_trip])
         };
         json!({
             "now": self.world.now(),
@@ -216,6 +223,7 @@ impl Play {
             "locks": locks.collect::<Vec<_>>(),
             "app": app.collect::<Vec<_>>(),
             "voting": voting,
+            "requests": watch.requests.counts(),
             "tree": watch.tree().collect::<Vec<_>>(),
             "samples": watch.samples.iter().skip(samples).map(sample).collect::<Vec<_>>(),
         })

@@ -115,3 +115,22 @@ fn a_page_sees_who_holds_a_lock_and_who_waits() {
     }
     assert!(held && waited);
 }
+
+#[test]
+fn a_page_sees_clusters_and_how_requests_end() {
+    let text = shipped::text("requests1k").unwrap().replace("nodes = 1000", "nodes = 100");
+    let mut play = None;
+    let opened = ask(&mut play, &json!({ "ask": "open", "text": text, "seed": 1 }));
+    assert_eq!((&opened["horizon"], &opened["requests"]), (&json!(2), &json!(true)));
+    let seen = state(&mut play, 60_000_000);
+    let nodes = seen["nodes"].as_array().unwrap();
+    let leaders: Vec<usize> = (0..nodes.len()).filter(|&id| nodes[id][4] == id).collect();
+    assert!(leaders.len() > 1, "{leaders:?}");
+    let served = nodes.iter().filter(|node| node[8] == 1).count();
+    assert!(served > 90, "{served} follow a super-peer within two hops");
+    let agreement = seen["samples"].as_array().unwrap().last().unwrap()[2].as_f64().unwrap();
+    assert!(agreement > 0.9, "{agreement}: several leaders are no disagreement");
+    let [made, answered] = [0, 1].map(|at| seen["requests"][at].as_u64().unwrap());
+    assert!(made > 50 && answered > made / 2, "{answered} of {made}");
+    assert!(seen["samples"].as_array().unwrap().iter().any(|sample| sample[6].as_u64() > Some(0)));
+}

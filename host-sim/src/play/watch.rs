@@ -1,10 +1,15 @@
 //! What a page shows of a run, gathered event by event and bounded.
 
+mod requests;
+mod tree;
+
 use crate::base::Micros;
 use crate::scenario::Scenario;
-use crate::trace::narrator::{Narrator, election_reached, reported};
+use crate::trace::narrator::Narrator;
 use crate::trace::{AppEvent, EventKind, LockEvent, LossReason, Observer, TraceEvent};
+use requests::Requests;
 use std::collections::{BTreeMap, VecDeque};
+use tree::Tree;
 
 /// How many frames are kept between two looks; later ones are only counted.
 const FRAMES_MAX: usize = 3_000;
@@ -51,6 +56,8 @@ pub(super) struct Sample {
     pub(super) lock_wait: Micros,
     /// Between the first and the last of the shared clocks.
     pub(super) skew: u64,
+    /// The longest time from a request to its answer, of those answered since the sample before.
+    pub(super) round_trip: Micros,
 }
 
 /// A node and a lock.
@@ -77,6 +84,7 @@ pub(super) struct Watch {
     leaders: BTreeMap<u32, u32>,
     pub(super) locks: BTreeMap<(u32, u8), LockState>,
     tree: Tree,
+    pub(super) requests: Requests,
     seen: u64,
 }
 
@@ -98,6 +106,7 @@ impl Watch {
             leaders: BTreeMap::new(),
             locks: BTreeMap::new(),
             tree: Tree::default(),
+            requests: Requests::default(),
             seen: 0,
         }
     }
@@ -121,7 +130,7 @@ impl Watch {
 
     /// Returns the tree of the last election, from parents to children.
     pub(super) fn tree(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.tree.parents.iter().filter_map(|(&node, &parent)| Some((parent?, node)))
+        self.tree.edges()
     }
 
     /// Returns how many frames of each kind were sent.
@@ -168,6 +177,11 @@ impl Watch {
     }
 
     fn on_app(&mut self, at: Micros, node: u32, event: AppEvent) {
+        if let AppEvent::Service { step, origin, boot, number, .. } = event {
+            let round_trip = self.requests.observe(at, step, (origin, boot, number));
+            self.sample.round_trip = self.sample.round_trip.max(round_trip.unwrap_or(0));
+            return;
+        }
         let (word, number, amount) = match event {
             AppEvent::Sends { message, amount, .. } => ("sends", message, amount),
             AppEvent::Receives { message: Some(message), amount, .. } => ("receives", message, amount),
@@ -187,6 +201,7 @@ impl Watch {
 
     fn on_stop(&mut self, node: u32) {
         self.locks.retain(|(holder, _), _| *holder != node);
+        self.requests.forget(node);
         self.leaders.remove(&node);
     }
 }
@@ -236,53 +251,5 @@ impl Observer for Watch {
             EventKind::App { event } => self.on_app(at, node, event),
             _ => {} // not drawn
         }
-    }
-}
-
-/// The tree of a wireless election: a node's parent is the first that called it.
-#[derive(Default)]
-struct Tree {
-    /// The nodes that take part; the initiator has no parent.
-    parents: BTreeMap<u32, Option<u32>>,
-    hops: BTreeMap<u32, u32>,
-    callers: BTreeMap<u32, u32>,
-    done: BTreeMap<u32, bool>,
-}
-
-impl Tree {
-    fn observe(&mut self, event: &TraceEvent) -> Option<String> {
-        let node = event.node?;
-        match event.kind {
-            EventKind::Received { from, kind: "election", .. } if !self.takes_part(node) => {
-                self.callers.entry(node).or_insert(from);
-                None
-            }
-            EventKind::Sent { kind: "election", .. } if !self.takes_part(node) => {
-                let parent = self.callers.get(&node).copied().filter(|&parent| self.takes_part(parent));
-                let hop = parent.and_then(|parent| self.hops.get(&parent)).map_or(0, |hop| hop + 1);
-                self.parents.insert(node, parent);
-                self.hops.insert(node, hop);
-                self.done.insert(node, false);
-                Some(election_reached(node, hop))
-            }
-            EventKind::Sent { kind: "report", .. } if self.done.get(&node) == Some(&false) && self.takes_part(node) => {
-                self.done.insert(node, true);
-                Some(reported(node))
-            }
-            EventKind::Leads { .. } | EventKind::Follows { .. } | EventKind::Crash | EventKind::Boot { .. } => {
-                // The branch stays in the picture until the node is called again.
-                self.hops.remove(&node);
-                self.callers.remove(&node);
-                if matches!(event.kind, EventKind::Crash | EventKind::Boot { .. }) {
-                    self.parents.remove(&node);
-                }
-                None
-            }
-            _ => None, // no part of an election
-        }
-    }
-
-    fn takes_part(&self, node: u32) -> bool {
-        self.hops.contains_key(&node)
     }
 }

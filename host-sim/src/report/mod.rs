@@ -6,7 +6,7 @@ mod source;
 pub(crate) use source::{Source, read};
 
 use plot::{Plot, Series, Style, escaped};
-use source::{Campaign, Row};
+use source::{Row, SeededRun};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -59,27 +59,27 @@ pub(crate) fn csv(sources: &[Source]) -> String {
 
 fn plots(source: &Source) -> Vec<Plot> {
     match source {
-        Source::Campaign(campaign) => campaign_plots(campaign),
+        Source::Run(run) => run_plots(run),
         Source::Comparison { rows, .. } => comparison_plots(rows),
     }
 }
 
 /// Plots how times are distributed over the seeds, and what the frames are.
-fn campaign_plots(campaign: &Campaign) -> Vec<Plot> {
-    let times = campaign.measures.iter().filter_map(|(name, measure)| {
+fn run_plots(run: &SeededRun) -> Vec<Plot> {
+    let times = run.measures.iter().filter_map(|(name, measure)| {
         let name = name.strip_suffix("_us")?;
         let points: Vec<_> = measure.shares().map(|(value, share)| (value / 1e6, share * 100.0)).collect();
         Some(Series { name: name.replace('_', " "), points, style: Style::Steps })
             .filter(|series| !series.points.is_empty())
     });
     let times = Plot {
-        title: format!("Times over {} seeds: share of runs that took at most so long", campaign.seeds),
+        title: format!("Times over {} seeds: share of runs that took at most so long", run.seeds),
         x: "seconds",
         y: "% of the measured times",
         series: times.collect(),
         ..Plot::default()
     };
-    let sent = campaign.frames.iter().filter(|(_, frames)| **frames > 0.0);
+    let sent = run.frames.iter().filter(|(_, frames)| **frames > 0.0);
     let frames = (1..).zip(sent).map(|(place, (kind, &frames))| {
         let points = vec![(f64::from(place), frames)];
         Series { name: format!("{kind}: {frames:.0}"), points, style: Style::Bars }
@@ -136,11 +136,10 @@ const PEERS: [(&str, &[(f64, f64)]); 1] = [("OpenThread, 5 nodes", &[(12.0, 124.
 /// Plots, for the scenarios that lose a leader, how long the next took against what a calm network sends.
 fn failover_against_frames(sources: &[Source]) -> Option<Plot> {
     let point = |source: &Source| {
-        let Source::Campaign(campaign) = source else { return None };
-        let median =
-            |name: &str| campaign.measures.get(name).filter(|measure| measure.count > 0).map(|measure| measure.p50);
+        let Source::Run(run) = source else { return None };
+        let median = |name: &str| run.measures.get(name).filter(|measure| measure.count > 0).map(|measure| measure.p50);
         let (failover, frames) = (median("failover_us")?, median("calm_frames")?);
-        Some(Series { name: campaign.name.clone(), points: vec![(frames, failover / 1e6)], style: Style::Points })
+        Some(Series { name: run.name.clone(), points: vec![(frames, failover / 1e6)], style: Style::Points })
     };
     let own: Vec<_> = sources.iter().filter_map(point).collect();
     let peers = PEERS.iter().map(|(name, points)| Series {

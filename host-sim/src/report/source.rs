@@ -1,8 +1,8 @@
 //! What a report is about: scenarios, which are run, and files that `run --json` and `compare --json` wrote.
 
 use crate::check;
-use crate::metrics::campaign;
 use crate::metrics::run::run_of;
+use crate::metrics::seeds;
 use crate::scenario::Scenario;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -11,12 +11,12 @@ use std::ops::Range;
 use std::path::Path;
 
 pub(crate) enum Source {
-    Campaign(Campaign),
+    Run(SeededRun),
     Comparison { file: String, rows: Vec<Row> },
 }
 
 /// A scenario over many seeds.
-pub(crate) struct Campaign {
+pub(crate) struct SeededRun {
     pub(super) name: String,
     about: String,
     pub(super) seeds: u64,
@@ -62,7 +62,7 @@ impl Source {
     /// Returns its name, and a sentence about it.
     pub(super) fn title(&self) -> (&str, &str) {
         match self {
-            Self::Campaign(campaign) => (&campaign.name, &campaign.about),
+            Self::Run(run) => (&run.name, &run.about),
             Self::Comparison { file, .. } => {
                 (file, "Algorithms side by side; dashed, what the textbooks' formulas say.")
             }
@@ -84,19 +84,19 @@ pub(crate) fn read(file: &Path, seeds: Option<&Range<u64>>) -> Result<Source, St
     let scenario = Scenario::find(file, check::OF_LOCKS)?;
     let seeds = seeds.cloned().unwrap_or(scenario.seeds.clone());
     let outcomes: Vec<_> = seeds.into_par_iter().map(|seed| run_of(&scenario, seed, &mut ())).collect();
-    let report = serde_json::to_value(campaign::report(&scenario, &outcomes)).map_err(|error| error.to_string())?;
-    let mut campaign = campaign_of(&report).ok_or("the report of a campaign has all its keys")?;
-    for (name, measure) in &mut campaign.measures {
+    let report = serde_json::to_value(seeds::report(&scenario, &outcomes)).map_err(|error| error.to_string())?;
+    let mut run = run_of_json(&report).ok_or("the report on a run has all its keys")?;
+    for (name, measure) in &mut run.measures {
         let samples = outcomes.iter().flat_map(|outcome| &outcome.samples);
         measure.values = samples.filter(|(sampled, _)| sampled == name).map(|&(_, value)| value).collect();
         measure.values.sort_unstable();
     }
-    Ok(Source::Campaign(campaign))
+    Ok(Source::Run(run))
 }
 
 fn of_json(file: &str, text: &str) -> Option<Source> {
     let value: Value = serde_json::from_str(text).ok()?;
-    let Some(rows) = value["rows"].as_array() else { return campaign_of(&value).map(Source::Campaign) };
+    let Some(rows) = value["rows"].as_array() else { return run_of_json(&value).map(Source::Run) };
     let row = |row: &Value| {
         let time = row["time_us"].as_f64().or(row["max_wait"].as_f64());
         Some(Row {
@@ -111,7 +111,7 @@ fn of_json(file: &str, text: &str) -> Option<Source> {
     Some(Source::Comparison { file: file.to_owned(), rows: rows.iter().map(row).collect::<Option<_>>()? })
 }
 
-fn campaign_of(report: &Value) -> Option<Campaign> {
+fn run_of_json(report: &Value) -> Option<SeededRun> {
     let measure = |(name, measure): (&String, &Value)| {
         let number = |key: &str| measure[key].as_f64();
         let (p50, p99, p999, max) = (number("p50")?, number("p99")?, number("p999")?, number("max")?);
@@ -119,7 +119,7 @@ fn campaign_of(report: &Value) -> Option<Campaign> {
         Some((name.clone(), Measure { count, p50, p99, p999, max, values: Vec::new() }))
     };
     let frames = report["frames"].as_object()?.iter().map(|(kind, frames)| Some((kind.clone(), frames.as_f64()?)));
-    Some(Campaign {
+    Some(SeededRun {
         name: report["scenario"].as_str()?.to_owned(),
         about: report["about"].as_str()?.to_owned(),
         seeds: report["seeds"].as_u64()?,

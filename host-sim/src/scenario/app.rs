@@ -1,16 +1,18 @@
-//! The table `[app]`.
+//! The tables `[app]` and `[service]`.
 
-use super::raw::RawApp;
+use super::raw::{RawApp, RawService};
+use super::read::Spanned;
 use super::validate::{Reader, choose, spans};
+use super::values::{Time, Whole};
 use super::{DETECTIONS, ScenarioError};
 use crate::base::rng::Probability;
 use crate::trace::AppRequest;
 use crate::workload::apps::AppPlan;
+use crate::workload::requests::RequestPlan;
 use std::ops::Range;
-use toml::Spanned;
 
 pub(super) fn app(reader: &Reader<'_>, raw: Option<Spanned<RawApp>>) -> Result<Option<AppPlan>, ScenarioError> {
-    const KINDS: [&str; 3] = [AppPlan::TOKENS, AppPlan::DIFFUSING, AppPlan::CLOCK];
+    const KINDS: [&str; 4] = [AppPlan::TOKENS, AppPlan::DIFFUSING, AppPlan::CLOCK, AppPlan::SEQUENCER];
     let Some(raw) = raw else { return Ok(None) };
     let raw = raw.into_inner();
     let kind = KINDS[choose(reader, "application", &raw.kind, KINDS.into_iter())?];
@@ -29,6 +31,29 @@ pub(super) fn app(reader: &Reader<'_>, raw: Option<Spanned<RawApp>>) -> Result<O
     }))
 }
 
+/// Reads the table `[service]`.
+pub(super) fn requests(
+    reader: &Reader<'_>,
+    raw: Option<Spanned<RawService>>,
+) -> Result<Option<RequestPlan>, ScenarioError> {
+    let Some(raw) = raw.map(Spanned::into_inner) else { return Ok(None) };
+    let time = |time: &Spanned<Time>, least: u64| {
+        let micros = time.get_ref().0;
+        let in_range = (least..=3_600_000_000).contains(&micros);
+        if in_range {
+            Ok(micros)
+        } else {
+            Err(reader.error(time.span(), "\"every\" is from \"100ms\", \"answer\" from \"0s\", to \"1h\""))
+        }
+    };
+    Ok(Some(RequestPlan {
+        every: time(&raw.every, 100_000)?,
+        size: raw.size.map_or(32, |Whole(size)| size as u8),
+        answer: raw.answer.as_ref().map_or(Ok(0), |answer| time(answer, 0))?,
+        repeatable: raw.repeatable.unwrap_or(false),
+    }))
+}
+
 /// Refuses a request that the application does not know.
 pub(super) fn check_request(
     reader: &Reader<'_>,
@@ -40,7 +65,7 @@ pub(super) fn check_request(
         return Err(reader.error(span, "this needs an application: the table [app] is missing"));
     };
     let needs = match request {
-        AppRequest::Snapshot if app.is_clock() => "\"tokens\" or \"diffusing\"",
+        AppRequest::Snapshot if app.is_clock() || app.is_ordered() => "\"tokens\" or \"diffusing\"",
         AppRequest::DetectTermination | AppRequest::Start { .. } if !app.terminates() => "\"diffusing\"",
         AppRequest::Snapshot | AppRequest::DetectTermination | AppRequest::Start { .. } => return Ok(()),
     };

@@ -1,5 +1,6 @@
 //! Errors in scenarios, in one sentence.
 
+use super::read::ReadError;
 use crate::base::nearest::unknown;
 use std::fmt;
 use std::ops::Range;
@@ -25,9 +26,8 @@ impl ScenarioError {
         Self { file: file.to_owned(), line: None, text }
     }
 
-    pub(super) fn from_toml(file: &str, source: &str, error: &toml::de::Error) -> Self {
-        let text = reword(error.message());
-        Self::at(file, source, error.span().unwrap_or(0..0), text)
+    pub(super) fn of_reading(file: &str, source: &str, error: ReadError) -> Self {
+        Self::at(file, source, error.span.unwrap_or(0..0), reword(&error.text))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::ScenarioError;
 use super::raw::{RawExpect, RawLimit};
+use super::read::Spanned;
 use super::validate::{Reader, choose};
 use super::values::{Share, Time, Whole};
 use crate::base::Micros;
-use toml::Spanned;
 
 /// The claims of a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,8 +26,12 @@ pub struct Expect {
     pub(crate) snapshots: Option<u64>,
     /// The least number of terminations that nodes detect in one run, or find undetectable.
     pub terminations: Option<u64>,
+    /// The least number of messages that the sequencer orders in one run.
+    pub(crate) ordered: Option<u64>,
     /// The number of nodes and the sum of their tokens, if the application is a bank.
     pub(crate) tokens: Option<(u32, u64)>,
+    /// The least share of requests that are answered, of those that end in one run.
+    pub(crate) answered: Option<f64>,
 }
 
 impl Expect {
@@ -49,10 +53,12 @@ impl Expect {
             self.grants.map(|least| format!("locks granted in a run: at least {least}")),
             self.snapshots.map(|least| format!("snapshots completed in a run: at least {least}")),
             self.terminations.map(|least| format!("terminations detected in a run: at least {least}")),
+            self.ordered.map(|least| format!("messages ordered in a run: at least {least}")),
         ];
         let availability =
             self.availability.map(|share| format!("every node has a leader for {} % of its time", share * 100.0));
-        limits.chain(availability).chain(counts.into_iter().flatten()).collect()
+        let answered = self.answered.map(|share| format!("requests answered: at least {} %", share * 100.0));
+        limits.chain(availability).chain(answered).chain(counts.into_iter().flatten()).collect()
     }
 }
 
@@ -87,6 +93,8 @@ pub(super) fn expect(
         ("lock_recovery_us", raw.lock_recovery),
         ("detection_delay_us", raw.detection_delay),
         ("clock_skew_us", raw.clock_skew),
+        ("round_trip_us", raw.round_trip),
+        ("ordering_us", raw.ordering),
     ];
     let mut limits = Vec::new();
     for (measure, limit) in times {
@@ -107,7 +115,9 @@ pub(super) fn expect(
         lock_checkers: named.transpose()?,
         snapshots: raw.snapshots.map(|Whole(snapshots)| snapshots as u64),
         terminations: raw.terminations.map(|Whole(terminations)| terminations as u64),
+        ordered: raw.ordered.map(|Whole(ordered)| ordered as u64),
         tokens,
+        answered: raw.answered.map(|Share(share)| share),
     })
 }
 

@@ -3,19 +3,20 @@
 use super::ScenarioError;
 use super::app;
 use super::raw::RawFault;
+use super::read::Spanned;
 use super::validate::{Reader, choose, span_of, spans};
 use super::values::{Between, Nodes, Share, Time, Whole};
 use crate::base::Micros;
 use crate::base::rng::Probability;
+use crate::sim::attacker::Attack;
 use crate::sim::fault_plan::{FaultAction, FaultStep, FaultTarget, PartitionCut, PauseClock};
 use crate::sim::link_fault::LinkFault;
 use crate::trace::AppRequest;
 use crate::workload::apps::AppPlan;
 use std::ops::Range;
-use toml::Spanned;
 
 /// The values of `do`, and the keys that each takes besides `at`, `do`, `every` and `times`.
-const ACTIONS: [(&str, &[&str]); 23] = [
+const ACTIONS: [(&str, &[&str]); 25] = [
     ("crash", &["node", "records", "for"]),
     ("restart", &["node"]),
     ("restart-blank", &["node"]),
@@ -29,13 +30,15 @@ const ACTIONS: [(&str, &[&str]); 23] = [
     ("reorder", &["probability", "delay", "for"]),
     ("delay", &["delay", "for"]),
     ("corrupt", &["probability", "for"]),
-    ("attack", &["replay", "forge", "for"]),
+    ("attack", &["replay", "forge", "junk", "insider", "for"]),
     ("one-way", &["from", "to", "for"]),
     ("both-ways", &[]),
     ("move", &["node", "position"]),
     ("capacity", &["node", "capacity"]),
     ("yield", &["node"]),
     ("call", &["node"]),
+    ("appoint", &["node"]),
+    ("release", &["node"]),
     ("snapshot", &["node"]),
     ("detect-termination", &["node"]),
     ("start", &["node", "units"]),
@@ -95,7 +98,7 @@ pub(super) fn steps(
 /// Refuses a key that the fault does not take.
 fn check_keys(reader: &Reader<'_>, fault: &RawFault) -> Result<(), ScenarioError> {
     let (name, keys) = ACTIONS[choose(reader, "fault", &fault.action, ACTIONS.iter().map(|(name, _)| *name))?];
-    let given = spans!(fault; node, records, clock, sets, cut, probability, replay, forge, delay, good, bad, from, to, position, capacity, units);
+    let given = spans!(fault; node, records, clock, sets, cut, probability, replay, forge, junk, insider, delay, good, bad, from, to, position, capacity, units);
     let given = [("for", span_of(fault.duration.as_ref()))].into_iter().chain(given);
     for (key, span) in given {
         if let Some(span) = span.filter(|_| !keys.contains(&key)) {
@@ -140,8 +143,12 @@ impl Fault<'_> {
                 let share = |share: Option<&Spanned<Share>>| {
                     share.map_or(Probability::NEVER, |share| Probability::new(share.get_ref().0))
                 };
-                let (replay, forge) = (share(raw.replay.as_ref()), share(raw.forge.as_ref()));
-                FaultAction::Link(LinkFault::Attack { replay, forge })
+                FaultAction::Link(LinkFault::Attack(Attack {
+                    replay: share(raw.replay.as_ref()),
+                    forge: share(raw.forge.as_ref()),
+                    junk: raw.junk.as_ref().map_or(0, |junk| junk.get_ref().0 as u32),
+                    insider: share(raw.insider.as_ref()),
+                }))
             }
             "one-way" => {
                 let (from, to) = (self.ids("from", raw.from.as_ref())?, self.ids("to", raw.to.as_ref())?);
@@ -161,6 +168,8 @@ impl Fault<'_> {
             }
             "yield" => FaultAction::Yield(self.target()?),
             "call" => FaultAction::Call(self.target()?),
+            "appoint" => FaultAction::Appoint(self.target()?),
+            "release" => FaultAction::Release(self.target()?),
             "snapshot" => self.request(AppRequest::Snapshot)?,
             "detect-termination" => self.request(AppRequest::DetectTermination)?,
             // The names were checked: this is "start".

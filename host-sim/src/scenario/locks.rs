@@ -2,6 +2,7 @@
 
 use super::ScenarioError;
 use super::raw::RawLocks;
+use super::read::Spanned;
 use super::validate::Reader;
 use super::values::{Nodes, Share};
 use crate::base::Micros;
@@ -10,7 +11,6 @@ use crate::workload::locks::LockPlan;
 use protocol::Timing;
 use protocol::mutex::LOCKS_MAX;
 use protocol::registry::AnyMutex;
-use toml::Spanned;
 
 pub(super) fn locks(
     reader: &Reader<'_>,

@@ -9,6 +9,7 @@ mod expect;
 mod faults;
 mod locks;
 mod raw;
+mod read;
 pub(crate) mod shipped;
 mod validate;
 mod values;
@@ -98,6 +99,12 @@ impl Scenario {
     #[must_use]
     pub fn winner(&self) -> Winner {
         AnyElection::by_name(&self.election).map_or(Winner::Highest, |election| election.winner())
+    }
+
+    /// Returns how many hops a node may be from its leader, where the election makes clusters.
+    #[must_use]
+    pub fn horizon(&self) -> Option<u8> {
+        AnyElection::by_name(&self.election).and_then(|election| election.horizon())
     }
 
     /// Reads a scenario from a file; `[expect]` may choose among `lock_checkers`.

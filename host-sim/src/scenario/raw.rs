@@ -1,8 +1,8 @@
 //! The file as it is written: one struct per table.
 
+use super::read::Spanned;
 use super::values::{Between, CapacityValue, Nodes, Positive, Seeds, Share, Time, Whole};
 use serde::Deserialize;
-use toml::Spanned;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +27,7 @@ pub(super) struct RawScenario {
     pub(super) timing: Option<Spanned<RawTiming>>,
     pub(super) locks: Option<Spanned<RawLocks>>,
     pub(super) app: Option<Spanned<RawApp>>,
+    pub(super) service: Option<Spanned<RawService>>,
     pub(super) expect: Option<RawExpect>,
     #[serde(default)]
     pub(super) faults: Vec<Spanned<RawFault>>,
@@ -123,6 +124,8 @@ pub(super) struct RawFault {
     pub(super) probability: Option<Spanned<Share>>,
     pub(super) replay: Option<Spanned<Share>>,
     pub(super) forge: Option<Spanned<Share>>,
+    pub(super) junk: Option<Spanned<Whole<1, 1_000>>>,
+    pub(super) insider: Option<Spanned<Share>>,
     pub(super) delay: Option<Spanned<Between<Time>>>,
     pub(super) good: Option<Spanned<Time>>,
     pub(super) bad: Option<Spanned<Time>>,
@@ -141,6 +144,15 @@ pub(super) struct RawApp {
     pub(super) pause: Option<Spanned<Time>>,
     pub(super) detection: Option<Spanned<String>>,
     pub(super) reordering: Option<Spanned<Share>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawService {
+    pub(super) every: Spanned<Time>,
+    pub(super) size: Option<Whole<0, 32>>,
+    pub(super) answer: Option<Spanned<Time>>,
+    pub(super) repeatable: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -182,6 +194,10 @@ pub(super) struct RawExpect {
     pub(super) terminations: Option<Whole<0, 1_000_000>>,
     pub(super) detection_delay: Option<Spanned<RawLimit>>,
     pub(super) clock_skew: Option<Spanned<RawLimit>>,
+    pub(super) round_trip: Option<Spanned<RawLimit>>,
+    pub(super) answered: Option<Share>,
+    pub(super) ordered: Option<Whole<0, 1_000_000>>,
+    pub(super) ordering: Option<Spanned<RawLimit>>,
 }
 
 #[derive(Deserialize)]
@@ -196,9 +212,9 @@ pub(super) struct RawLimit {
 /// Returns the keys of every table, as the TOML reader lists them in the error for an unknown one.
 #[cfg(test)]
 pub(super) fn keys() -> Vec<(&'static str, Vec<String>)> {
-    fn of<T: for<'de> Deserialize<'de>>() -> Vec<String> {
-        let message = toml::from_str::<T>("no-such-key = 1").map(|_| ()).expect_err("no table has this key");
-        let listed = message.message().split_once("expected").expect("the reader lists the keys").1;
+    fn of<T: serde::de::DeserializeOwned>() -> Vec<String> {
+        let error = super::read::read::<T>("no-such-key = 1").map(|_| ()).expect_err("no table has this key");
+        let listed = error.text.split_once("expected").expect("the reader lists the keys").1;
         listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     }
     vec![
@@ -211,6 +227,7 @@ pub(super) fn keys() -> Vec<(&'static str, Vec<String>)> {
         ("faults", of::<RawFault>()),
         ("locks", of::<RawLocks>()),
         ("app", of::<RawApp>()),
+        ("service", of::<RawService>()),
         ("expect", of::<RawExpect>()),
         ("a limit", of::<RawLimit>()),
     ]

@@ -1,6 +1,6 @@
 //! The scenarios that ship with the program, by name.
 
-use super::Scenario;
+use super::{Scenario, ScenarioError};
 use crate::base::nearest::unknown;
 use std::path::Path;
 
@@ -20,15 +20,21 @@ impl Scenario {
     /// The first error in the file, or the nearest name of a shipped scenario.
     pub fn find(file: &Path, lock_checkers: &[&'static str]) -> Result<Self, String> {
         let name = file.display().to_string();
-        let found = match text(&name) {
-            Some(text) if !file.exists() => Self::parse(&name, text, lock_checkers),
-            None if !file.exists() && file.extension().is_none() => {
-                return Err(unknown("scenario", &name, SHIPPED.iter().map(|(name, _)| *name))
-                    + "; `conclave scenarios` lists them");
-            }
-            Some(_) | None => Self::load(file, lock_checkers),
-        };
-        found.map_err(|error| error.to_string())
+        Self::parse(&name, &find_text(file)?, lock_checkers).map_err(|error| error.to_string())
+    }
+}
+
+/// Returns the text of a file, or of the shipped scenario of that name where there is no such file.
+pub(crate) fn find_text(file: &Path) -> Result<String, String> {
+    let name = file.display().to_string();
+    match text(&name) {
+        Some(text) if !file.exists() => Ok(text.to_owned()),
+        None if !file.exists() && file.extension().is_none() => {
+            Err(unknown("scenario", &name, SHIPPED.iter().map(|(name, _)| *name)) + "; `conclave scenarios` lists them")
+        }
+        Some(_) | None => {
+            std::fs::read_to_string(file).map_err(|error| ScenarioError::unreadable(&name, &error).to_string())
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::error::unknown_name;
 use super::raw::{RawCapacity, RawMedium, RawMobility, RawScenario, RawTiming, RawTopology};
+use super::read::{Spanned, read};
 use super::values::{Between, Nodes, Positive, Seeds, Share, Time, Whole};
 use super::{Scenario, ScenarioError, app, expect, faults, locks, supports};
 use crate::base::Micros;
@@ -13,12 +14,12 @@ use crate::sim::medium::{Capture, LanPlan, MediumPlan, RadioPlan};
 use crate::sim::mobility::MobilityPlan;
 use crate::sim::topology::{Area, Point, Reach, Shape};
 use crate::sim::world::WorldPlan;
+use crate::workload::apps::AppPlan;
 use protocol::base::options::OptionKeys;
 use protocol::base::quorum::Mode;
 use protocol::registry::AnyElection;
 use protocol::{Duration, Timing};
 use std::ops::Range;
-use toml::Spanned;
 
 /// A complete network has a link for every pair: more nodes than this would fill the memory.
 const COMPLETE_MAX: u32 = 4_096;
@@ -141,14 +142,14 @@ pub(super) use spans;
 
 pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str]) -> Result<Scenario, ScenarioError> {
     let reader = Reader { file, source };
-    let raw: RawScenario = toml::from_str(source).map_err(|error| ScenarioError::from_toml(file, source, &error))?;
+    let raw: RawScenario = read(source).map_err(|error| ScenarioError::of_reading(file, source, error))?;
     let (nodes, duration) = (raw.nodes.get_ref().0 as u32, raw.duration.0);
     let election = reader.algorithm("election", raw.election, AnyElection::OPTIONS)?;
     let mode = mode(&reader, raw.mode)?;
     let medium = medium(&reader, raw.medium)?;
     let shape = shape(&reader, &raw.nodes, raw.topology, medium)?;
     let timing = timing(&reader, raw.timing, medium)?;
-    let app_span = span_of(raw.app.as_ref());
+    let (app_span, service_span) = (span_of(raw.app.as_ref()), span_of(raw.service.as_ref()));
     let app = app::app(&reader, raw.app)?;
     let tokens = app.as_ref().and_then(|app| Some((nodes, app.token_sum(nodes)?)));
     let scenario = Scenario {
@@ -175,10 +176,18 @@ pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str])
             faults: faults::steps(&reader, nodes, duration, app.as_ref(), raw.faults)?,
             locks: locks::locks(&reader, nodes, &timing, raw.locks)?,
             app,
+            requests: app::requests(&reader, raw.service)?,
         },
     };
-    if let Some(span) = app_span.filter(|_| scenario.world.locks.is_some()) {
+    if let Some(span) = service_span.filter(|_| scenario.world.locks.is_some() || scenario.world.app.is_some()) {
+        return Err(reader.error(span, "a run has requests, locks or an application, not two of them"));
+    }
+    if let Some(span) = app_span.clone().filter(|_| scenario.world.locks.is_some()) {
         return Err(reader.error(span, "a run has locks or an application, not both"));
+    }
+    let ordered = scenario.world.app.as_ref().is_some_and(AppPlan::is_ordered);
+    if let Some(span) = app_span.filter(|_| ordered && mode != Mode::Quorum) {
+        return Err(reader.error(span, "the application \"sequencer\" needs mode = \"quorum\""));
     }
     let members_max = scenario.members_max();
     if scenario.is_group() && nodes > members_max as u32 {

@@ -1,35 +1,61 @@
-//! An attacker without the key: it records what it hears, plays it again, and forges.
+//! An attacker: it records what it hears, plays it again, forges, and floods; as an insider, it has the key.
 
 use crate::base::rng::{Probability, Rng};
 
 /// How many frames it keeps; then a new one takes the place of any.
 const TAPE_MAX: usize = 4096;
 
+/// The longest frame of random bytes: longer than any that is read.
+const JUNK_MAX: u64 = 160;
+
+/// What an attacker does after each frame it hears.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Attack {
+    /// How often it plays a recording.
+    pub(crate) replay: Probability,
+    /// How often it sends a forgery.
+    pub(crate) forge: Probability,
+    /// How many frames of random bytes it sends.
+    pub(crate) junk: u32,
+    /// How often it seals what it heard anew, with a number at its bounds. It needs the key.
+    pub(crate) insider: Probability,
+}
+
 /// The attacker near every receiver. Time does not limit it: a frame of its own takes no air.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attacker {
-    /// How often it plays a recording after a frame it hears, and how often a forgery.
-    pub(super) replay: Probability,
-    pub(super) forge: Probability,
+    pub(super) attack: Attack,
     tape: Vec<Box<[u8]>>,
 }
 
 impl Attacker {
-    /// Hears a frame; returns the frames it sends after it.
-    pub(crate) fn on_frame(&mut self, bytes: &[u8], rng: &mut Rng) -> Vec<Box<[u8]>> {
+    /// Hears a frame; returns the frames it sends after it. With the key, `lie` seals what it heard anew.
+    pub(crate) fn on_frame(
+        &mut self,
+        bytes: &[u8],
+        rng: &mut Rng,
+        lie: impl Fn(&[u8], u64) -> Option<Box<[u8]>>,
+    ) -> Vec<Box<[u8]>> {
         if self.tape.len() < TAPE_MAX {
             self.tape.push(bytes.into());
         } else {
             self.tape[rng.below(TAPE_MAX as u64) as usize] = bytes.into();
         }
         let mut frames = Vec::new();
-        if rng.happens(self.replay) {
+        let attack = self.attack;
+        if rng.happens(attack.replay) {
             frames.push(self.draw(rng));
         }
-        if rng.happens(self.forge) {
+        if rng.happens(attack.forge) {
             let mut forged = self.draw(rng);
             forge(&mut forged, rng);
             frames.push(forged);
+        }
+        for _ in 0..attack.junk {
+            frames.push((0..rng.below(JUNK_MAX)).map(|_| rng.below(256) as u8).collect());
+        }
+        if rng.happens(attack.insider) {
+            frames.extend(lie(bytes, rng.next_u64()));
         }
         frames
     }
@@ -65,12 +91,23 @@ mod tests {
     fn it_plays_what_it_heard_and_forges_what_it_did_not() {
         let mut rng = Rng::new(1, Stream::Network);
         let always = Probability::new(1.0);
-        let mut attacker = Attacker { replay: always, forge: always, ..Attacker::default() };
+        let attack = Attack { replay: always, forge: always, ..Attack::default() };
+        let mut attacker = Attacker { attack, ..Attacker::default() };
         let heard: Vec<[u8; 16]> = (0..50).map(|number| [number; 16]).collect();
         for frame in &heard {
-            let [replayed, forged] = &attacker.on_frame(frame, &mut rng)[..] else { panic!("two frames") };
+            let [replayed, forged] = &attacker.on_frame(frame, &mut rng, |_, _| None)[..] else { panic!("two frames") };
             let is_heard = |bytes: &[u8]| heard.iter().any(|heard| heard == bytes);
             assert!(is_heard(replayed) && !is_heard(forged), "{replayed:?}, {forged:?}");
         }
+    }
+
+    #[test]
+    fn it_floods_and_an_insider_lies() {
+        let mut rng = Rng::new(1, Stream::Network);
+        let attack = Attack { junk: 100, insider: Probability::new(1.0), ..Attack::default() };
+        let mut attacker = Attacker { attack, ..Attacker::default() };
+        let frames = attacker.on_frame(&[7; 9], &mut rng, |bytes, _| Some(bytes.iter().rev().copied().collect()));
+        assert_eq!((frames.len(), &*frames[100]), (101, &[7; 9][..]));
+        assert!(frames[..100].iter().all(|junk| junk.len() < 160));
     }
 }

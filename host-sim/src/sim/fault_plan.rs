@@ -45,6 +45,10 @@ pub(crate) enum FaultAction {
     Yield(FaultTarget),
     /// The application calls an election.
     Call(FaultTarget),
+    /// The user appoints nodes to lead.
+    Appoint(FaultTarget),
+    /// The user releases nodes that were appointed.
+    Release(FaultTarget),
     /// The user asks something of the application.
     Request { target: FaultTarget, request: AppRequest },
 }

@@ -3,7 +3,7 @@
 
 use crate::base::Micros;
 use crate::base::rng::{Probability, Rng};
-use crate::sim::attacker::Attacker;
+use crate::sim::attacker::{Attack, Attacker};
 use crate::sim::topology::Link;
 
 /// The longest delay of a duplicate after the first copy.
@@ -30,9 +30,8 @@ pub(crate) enum LinkFault {
     Delay(Micros, Micros),
     /// Frames arrive corrupted with this probability.
     Corrupt(Probability),
-    /// An attacker without the key: with these probabilities a frame that arrives is followed by one it has recorded, and
-    /// by one it has forged.
-    Attack { replay: Probability, forge: Probability },
+    /// An attacker sends after each frame that arrives.
+    Attack(Attack),
     /// Frames of the nodes `from` do not reach the nodes `to`.
     OneWay { from: Vec<u32>, to: Vec<u32> },
     /// One-way links work in both directions again.
@@ -48,7 +47,7 @@ impl LinkFault {
             Self::Reorder(..) => "reorder",
             Self::Delay(..) => "delay",
             Self::Corrupt(_) => "corrupt",
-            Self::Attack { .. } => "attack",
+            Self::Attack(_) => "attack",
             Self::OneWay { .. } => "one-way",
             Self::BothWays => "both-ways",
         }
@@ -62,7 +61,7 @@ impl LinkFault {
             Self::Reorder(..) => Self::Reorder(Probability::NEVER, 0),
             Self::Delay(..) => Self::Delay(0, 0),
             Self::Corrupt(_) => Self::Corrupt(Probability::NEVER),
-            Self::Attack { .. } => Self::Attack { replay: Probability::NEVER, forge: Probability::NEVER },
+            Self::Attack(_) => Self::Attack(Attack::default()),
             Self::OneWay { .. } | Self::BothWays => Self::BothWays,
         }
     }
@@ -119,7 +118,7 @@ impl LinkFaults {
             LinkFault::Reorder(probability, delay_max) => self.reorder = (probability, delay_max),
             LinkFault::Delay(min, max) => self.delay = (min, max),
             LinkFault::Corrupt(probability) => self.corrupt = probability,
-            LinkFault::Attack { replay, forge } => (self.attacker.replay, self.attacker.forge) = (replay, forge),
+            LinkFault::Attack(attack) => self.attacker.attack = attack,
             LinkFault::OneWay { ref from, ref to } => {
                 let pairs = from.iter().flat_map(|&from| to.iter().map(move |&to| (from, to)));
                 self.blocked.extend(pairs.map(|(from, to)| (slot_of(from), slot_of(to))));
@@ -191,7 +190,7 @@ impl LinkFaults {
     /// Returns the attacker, while there is one.
     pub(crate) fn attacker(&mut self) -> Option<&mut Attacker> {
         let attacker = &mut self.attacker;
-        (attacker.replay > Probability::NEVER || attacker.forge > Probability::NEVER).then_some(attacker)
+        (attacker.attack != Attack::default()).then_some(attacker)
     }
 
     fn in_bad_time(&mut self, now: Micros, receiver: u32, rng: &mut Rng) -> bool {

@@ -24,6 +24,9 @@ pub struct Boot {
     pub(crate) now: Instant,
 }
 
+/// Why a node stops that restarts above a boot which somebody used in its name.
+pub(crate) const SUPERSEDED: &str = "superseded";
+
 /// An event that a node reports to its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeEvent {
@@ -106,8 +109,18 @@ pub trait SimNode: Sized {
         None
     }
 
+    /// Returns the part of its capacity that the node advertises.
+    fn advertise(&self, capacity: u16) -> u16 {
+        capacity
+    }
+
     /// Returns the leader that the node follows.
     fn leader(&self) -> Option<(NodeId, Term)>;
+
+    /// Returns a frame as an insider sends it who heard this one, drawn by `random`; `None` where nobody has the key.
+    fn lie(_plan: &Self::Plan, _frame: &[u8], _random: u64) -> Option<Box<[u8]>> {
+        None
+    }
 
     /// Returns the name of the message in a frame.
     fn message_name(plan: &Self::Plan, frame: &[u8]) -> &'static str;

@@ -5,6 +5,7 @@
 
 use super::board_log::BoardLog;
 use super::fleet::Fleet;
+use crate::nodes::insider;
 use crate::sim::node::{Boot, NodeEvent, SimNode};
 use protocol::base::capacity::Capacity;
 use protocol::base::records::Records;
@@ -86,6 +87,10 @@ impl SimNode for BoardNode {
 
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.fleet.with_log(self.node, |log| log.leader)
+    }
+
+    fn lie(plan: &Plan, frame: &[u8], random: u64) -> Option<Box<[u8]>> {
+        insider::lie(&plan.key, frame, random)
     }
 
     fn message_name(plan: &Plan, frame: &[u8]) -> &'static str {

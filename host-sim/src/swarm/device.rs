@@ -145,6 +145,7 @@ fn page(group: &Group, identity: &Identity) -> ConfigPage {
         pan: 0,
         members: group.members,
         key_number: 0,
+        capacity_max: 0,
         previous_key: Secret::NONE,
     }
 }

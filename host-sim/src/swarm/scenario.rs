@@ -120,6 +120,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), SwarmError> {
         (world.capacity.noise > 0.0, "a board's capacity is given by its config page and has no noise"),
         (world.locks.is_some(), "boards contend for a lock if they are built with one: leave [locks] out"),
         (world.app.is_some(), "boards run an application if they are built with one: leave [app] out"),
+        (world.requests.is_some(), "boards make no requests: leave [service] out"),
         (world.drift_ppm > 0, "the clocks of emulated boards do not drift"),
     ];
     let reasons = cannot.into_iter().filter_map(|(refused, reason)| refused.then_some(reason));
@@ -149,6 +150,7 @@ pub(crate) fn act(scenario: &Scenario, fault: &str, at: Micros, number: u32) -> 
 fn cannot_do(action: &FaultAction) -> Option<&'static str> {
     match action {
         FaultAction::Capacity { .. } => Some("a board's capacity is given by its config page and does not change"),
+        FaultAction::Appoint(_) | FaultAction::Release(_) => Some("a board is appointed by its own host"),
         FaultAction::Yield(_) | FaultAction::Call(_) => Some("a board takes no commands to elect or to yield"),
         FaultAction::Request { .. } => {
             Some("boards begin snapshots and jobs by themselves, if they have an application")

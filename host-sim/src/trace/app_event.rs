@@ -20,6 +20,22 @@ pub enum AppRequest {
     },
 }
 
+/// What happens to a request to a super-peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestStep {
+    /// The user makes it.
+    Made,
+    /// The super-peer's application gets it.
+    Handled,
+    /// The user gets the answer.
+    Answered,
+    /// The user gets a refusal.
+    Refused,
+    /// The user gets neither.
+    TimedOut,
+}
+
 /// An event of an application at one node.
 ///
 /// An amount is of tokens in a bank, and of units of work in a job.
@@ -147,6 +163,53 @@ pub enum AppEvent {
         /// By how many microseconds.
         by: u32,
     },
+    /// A request to a super-peer.
+    Service {
+        /// What happened to it here.
+        step: RequestStep,
+        /// The id of the node that made it.
+        origin: u32,
+        /// The boot of that node.
+        boot: u8,
+        /// The request's number in that boot.
+        number: u16,
+        /// Whether it may be handled twice.
+        repeatable: bool,
+    },
+    /// The user of a member of the sequencer submits a message.
+    Submits {
+        /// The member's boot.
+        boot: u32,
+        /// The message's number in that boot.
+        number: u32,
+    },
+    /// A message was refused: the member has too many that are not delivered yet.
+    Refused,
+    /// A member of the sequencer delivers the next message.
+    Delivers {
+        /// The history.
+        era: u32,
+        /// The message's number in it.
+        count: u32,
+        /// The id of the member that submitted it.
+        origin: u32,
+        /// The boot of that member.
+        boot: u32,
+        /// The message's number in that boot.
+        number: u32,
+    },
+    /// A member of the sequencer does not receive the messages up to this number.
+    Missed {
+        /// The history.
+        era: u32,
+        /// The number in it.
+        count: u32,
+    },
+    /// It is unknown whether a message of this member is among those it missed.
+    Unknown {
+        /// The message's number.
+        number: u32,
+    },
     /// A notice of an application of one's own.
     Own {
         /// What it is about.
@@ -184,6 +247,17 @@ pub(super) fn digest(event: &AppEvent) -> (u64, u64, u64) {
         AppEvent::ClockSet => (13, 0, 0),
         AppEvent::ClockAdjusted { by } => (14, u64::from(by.cast_unsigned()), 0),
         AppEvent::ClockWentBack { by } => (15, u64::from(*by), 0),
+        AppEvent::Service { step, origin, boot, number, repeatable } => {
+            let flags = (*step as u64) << 1 | u64::from(*repeatable);
+            (20, pair(*origin, u32::from(*boot) << 16 | u32::from(*number)), flags)
+        }
+        AppEvent::Submits { boot, number } => (25, pair(*boot, *number), 0),
+        AppEvent::Refused => (21, 0, 0),
+        AppEvent::Delivers { era, count, origin, boot, number } => {
+            (22, pair(*era, *count), mix(pair(*origin, *boot)) ^ u64::from(*number))
+        }
+        AppEvent::Missed { era, count } => (23, pair(*era, *count), 0),
+        AppEvent::Unknown { number } => (24, u64::from(*number), 0),
         AppEvent::Own { name, value } => (19, code(name), *value),
     }
 }

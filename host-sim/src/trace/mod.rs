@@ -8,8 +8,8 @@ mod lock_event;
 mod message_event;
 pub mod narrator;
 
-pub use app_event::AppEvent;
 pub(crate) use app_event::AppRequest;
+pub use app_event::{AppEvent, RequestStep};
 pub(crate) use hash::{TraceHash, digest_of_bytes};
 pub(crate) use lock_event::LockEvent;
 pub use message_event::{MessageEvent, ReliableMessage};

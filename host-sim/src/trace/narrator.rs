@@ -1,7 +1,7 @@
 //! Events in sentences: the same for simulated nodes and for boards.
 
 use crate::base::Micros;
-use crate::trace::{AppEvent, AppRequest, EventKind, LockEvent, TraceEvent};
+use crate::trace::{AppEvent, AppRequest, EventKind, LockEvent, RequestStep, TraceEvent};
 use protocol::service::snapshot::Id;
 
 /// What the narrator knows about a node.
@@ -188,6 +188,13 @@ fn app_event(node: u32, event: AppEvent) -> Option<String> {
         AppEvent::DetectionAborted { reason } => format!("node {node} cannot detect the end of the job: {reason}"),
         AppEvent::ClockSet => format!("the clock of node {node} is set"),
         AppEvent::ClockWentBack { by } => format!("the clock of node {node} RUNS BACKWARDS, by {by} us"),
+        AppEvent::Missed { count, .. } => format!("node {node} misses the messages up to number {count}"),
+        AppEvent::Service { step: RequestStep::Refused, number, .. } => {
+            format!("request {number} of node {node} is refused")
+        }
+        AppEvent::Service { step: RequestStep::TimedOut, number, .. } => {
+            format!("node {node} gets no answer to its request {number}")
+        }
         AppEvent::Own { name, value } => format!("node {node}: {name} {value}"),
         _ => return None, // too frequent
     })

@@ -1,4 +1,5 @@
-//! Workloads of simulated nodes: contention for locks, and applications that exchange messages.
+//! Workloads of simulated nodes: contention for locks, applications that exchange messages, and requests to super-peers.
 
 pub mod apps;
 pub mod locks;
+pub mod requests;

@@ -32,7 +32,7 @@ fn five_boards_elect_the_best_as_five_simulated_nodes_do() {
 
 #[test]
 fn with_every_election_boards_elect_and_replace_the_same_leader_as_simulated_nodes() {
-    let others: Vec<&str> = AnyElection::NAMES.iter().copied().filter(|&name| name != "wireless").collect();
+    let others: Vec<&str> = AnyElection::of_one_leader().filter(|&name| name != "wireless").collect();
     side_by_side(&others, |election| {
         let scenario = lan(
             election,
@@ -178,6 +178,30 @@ fn corruption_loss_and_pauses_break_nothing() {
     assert!(report.leader_is_best);
     let tags = report.nodes.iter().filter_map(|node| node.status).map(|status| status.dropped.tag);
     assert!(tags.clone().all(|tag| tag > 0), "corrupt frames are dropped: {:?}", tags.collect::<Vec<_>>());
+}
+
+#[test]
+fn attackers_near_boards_move_counters_without_the_key_and_heal_with_it() {
+    let scenario = lan(
+        "attack",
+        4,
+        &format!(
+            r#"
+                duration = "60s"
+                settle_time = "12s"
+                {SIMILAR}
+                faults = [
+                    {{ at = "5s", do = "attack", replay = "50%", forge = "20%", junk = 2, for = "20s" }},
+                    {{ at = "12s", do = "crash", node = "leader", for = "2s" }},
+                    {{ at = "30s", do = "attack", insider = "5%", for = "5s" }},
+                ]
+            "#
+        ),
+    );
+    let Some(report) = Swarm::new(&scenario).passes() else { return };
+    let dropped = report.nodes.iter().filter_map(|node| node.status).map(|status| status.dropped);
+    assert!(dropped.clone().all(|dropped| dropped.tag > 0), "forgeries: {:?}", dropped.collect::<Vec<_>>());
+    assert!(dropped.clone().any(|dropped| dropped.duplicate > 0), "recordings: {:?}", dropped.collect::<Vec<_>>());
 }
 
 #[test]

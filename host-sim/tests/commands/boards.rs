@@ -59,9 +59,10 @@ fn a_provisioned_page_is_the_one_a_board_reads() {
     assert_eq!((page.id, page.channel, page.pan), (7, 15, 0xbeef));
     assert_eq!(page.key, Secret([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
     assert_eq!(page.options, options::FACTORY | options::MEASURED);
-    provision(folder.path(), "nrf52840-dk --id 2 --members 5 --quorum");
+    assert_eq!(page.capacity_max, 0);
+    provision(folder.path(), "nrf52840-dk --id 2 --members 5 --quorum --capacity-max 4000");
     let page = self::page(&written(folder.path(), "nrf52840-dk", "config"));
-    assert_eq!((page.id, page.members), (2, 5));
+    assert_eq!((page.id, page.members, page.capacity_max), (2, 5, 4_000));
     assert_eq!(page.options, options::FACTORY | options::MEASURED | options::QUORUM);
 }
 

@@ -9,10 +9,12 @@ mod demo;
 #[cfg(unix)]
 #[path = "../common/emulator.rs"]
 mod emulator;
+mod flood;
 mod global_state;
 #[cfg(unix)]
 mod page;
 mod run;
+mod shards;
 mod support;
 #[cfg(unix)]
 mod swarm;

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Commands that are run elsewhere: how they begin, the file that runs them, and what it says there.
-const ELSEWHERE: [(&str, &str, &str); 17] = [
+const ELSEWHERE: [(&str, &str, &str); 18] = [
     (".ci/run", ".ci/run", "step \"tests"),
+    ("cargo run -p conclave-fuzz", ".ci/run", "cargo run -p conclave-fuzz"),
     ("cargo test", ".ci/run", "\ncargo test"),
     ("cargo clippy --all-targets -- -D warnings", ".ci/run", "\ncargo clippy --all-targets -- -D warnings"),
     ("cargo fmt --all --check", ".ci/run", "\ncargo fmt --all --check"),
@@ -103,6 +104,11 @@ fn bounded(mut arguments: Vec<String>) -> Vec<String> {
         "0..2".clone_into(range);
     } else if command == "run" && !arguments.contains(&"--seed".to_owned()) {
         arguments.extend(["--seeds", "0..2"].map(str::to_owned));
+    }
+    if let Some(hours) = arguments.iter_mut().skip_while(|word| *word != "--hours").nth(1) {
+        "0.02".clone_into(hours);
+    } else if command == "campaign" && !arguments.contains(&"--scenario".to_owned()) {
+        arguments.extend(["--runs", "2"].map(str::to_owned));
     }
     if command == "compare" && !arguments.contains(&"--nodes".to_owned()) {
         arguments.extend(["--nodes", "4"].map(str::to_owned));

@@ -5,6 +5,7 @@
 mod commands;
 mod output;
 mod results;
+mod rows;
 
 use std::collections::BTreeSet;
 use std::fs;

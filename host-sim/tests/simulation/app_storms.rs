@@ -2,8 +2,8 @@
 
 use crate::support::{finds, load, passes, seeds, survives};
 use host_sim::base::rng::Probability;
-use host_sim::metrics::campaign::campaign_of;
 use host_sim::metrics::run::run_of;
+use host_sim::metrics::seeds::run_seeds_of;
 use host_sim::trace::{AppEvent, EventKind};
 use host_sim::{Scenario, TraceEvent};
 use rayon::prelude::*;
@@ -48,7 +48,7 @@ fn s2_a_snapshot_in_a_storm_is_aborted_for_a_reason_or_consistent() {
 fn s1_a_link_without_fifo_order_is_found() {
     let mut reordering = load("snapshot-tokens");
     reordering.world.app.as_mut().unwrap().reordering = Probability::new(0.05);
-    let report = campaign_of(&reordering, 0..20, || {});
+    let report = run_seeds_of(&reordering, 0..20, || {});
     assert!(finds(&report, "sum-conserved"), "{:?}", report.violations);
     assert!(finds(&report, "consistent-cuts"), "{:?}", report.violations);
 }
@@ -88,6 +88,20 @@ fn t1_dijkstra_scholten_detects_no_early_end_in_a_storm_either() {
     scenario.expect.terminations = None; // if the root crashes, the end cannot be detected
     let report = survives(&scenario, storm_seeds());
     assert!(report.measures["undetectable"].max > 0, "{:?}", report.measures);
+}
+
+#[test]
+fn e2_a_storm_leaves_one_order() {
+    let report = passes(&load("sequencer-storm"), seeds(20, 2_000));
+    assert!(report.measures["ordered"].p50 > 500, "{:?}", report.measures);
+    assert!(report.measures["failover_us"].count > 0, "leaders crash: {:?}", report.measures);
+}
+
+#[test]
+fn e11_an_appointed_leader_leads_until_it_is_released_or_fails() {
+    passes(&load("appointed-leader"), seeds(5, 200));
+    let text = include_str!("../../scenarios/appointed-leader.toml").replace("\"bully\"", "\"wireless\"");
+    passes(&Scenario::parse("appointed-wireless.toml", &text, &[]).unwrap(), seeds(5, 200));
 }
 
 #[test]

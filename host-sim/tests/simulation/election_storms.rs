@@ -3,7 +3,7 @@
 use crate::faulty_node::{Fault, Faulty};
 use crate::support::{finds, load, seeds, survives, with_best_leader};
 use host_sim::Member;
-use host_sim::metrics::campaign::campaign;
+use host_sim::metrics::seeds::run_seeds;
 use host_sim::sim::node::NodeEvent;
 use protocol::registry::AnyElection;
 use protocol::{Instant, NodeId};
@@ -17,7 +17,8 @@ pub(crate) fn quorum_storm_seeds() -> u64 {
 }
 
 fn every_election_converges(name: &str, seeds: u64) {
-    for election in AnyElection::NAMES {
+    // Clusters are judged on calm networks only, so far: see docs/limits.md.
+    for election in AnyElection::of_one_leader() {
         with_best_leader(survives(&load(name).with_election(election).unwrap(), seeds));
     }
 }
@@ -58,6 +59,6 @@ impl Fault for NeverStepsDown {
 #[test]
 fn a_member_that_does_not_step_down_in_time_is_found() {
     let report =
-        campaign::<Faulty<NeverStepsDown>>(&load("storm-quorum").with_election("bully").unwrap(), 0..20, || {});
+        run_seeds::<Faulty<NeverStepsDown>>(&load("storm-quorum").with_election("bully").unwrap(), 0..20, || {});
     assert!(finds(&report, "one-acts"), "{:?}", report.violations);
 }

@@ -4,7 +4,7 @@
 use crate::faulty_node::{Fault, Faulty};
 use crate::support::{finds, load, passes_but_for, seeds, storm, survives};
 use host_sim::ProtocolNode;
-use host_sim::metrics::campaign::{campaign, campaign_of};
+use host_sim::metrics::seeds::{run_seeds, run_seeds_of};
 use host_sim::nodes::protocol_node::LockNode;
 use host_sim::sim::node::NodeEvent;
 use host_sim::trace::MessageEvent;
@@ -76,20 +76,20 @@ fn the_leader_of_the_tree_lock_hardly_ever_loses_its_quorum_over_many_hops() {
 fn x13_writes_without_fencing_are_found() {
     let mut unfenced = load("lock-storm");
     unfenced.world.locks.as_mut().unwrap().fencing = false;
-    let report = campaign_of(&unfenced, 0..20, || {});
+    let report = run_seeds_of(&unfenced, 0..20, || {});
     assert!(finds(&report, "no-stale-write"), "{:?}", report.violations);
 }
 
 #[test]
 fn m1_a_node_that_never_grants_a_lock_is_found() {
-    let report = campaign::<ProtocolNode<LOCK_GROUP_MAX, NoMutex>>(&load("lock-storm"), 0..2, || {});
+    let report = run_seeds::<ProtocolNode<LOCK_GROUP_MAX, NoMutex>>(&load("lock-storm"), 0..2, || {});
     assert!(finds(&report, "nobody-waits-for-ever"), "{:?}", report.violations);
     assert!(finds(&report, "expect"), "and there are no grants: {:?}", report.violations);
 }
 
 /// Holds a lock until it is notified of the loss, whatever its lease.
 #[derive(Default)]
-struct Overstays {
+pub(crate) struct Overstays {
     held: Vec<(LockId, Fence)>,
 }
 
@@ -149,18 +149,18 @@ impl Fault for Replays {
 
 #[test]
 fn a_message_that_is_delivered_again_is_found() {
-    let report = campaign::<Faulty<Replays>>(&load("lock-storm"), 0..2, || {});
+    let report = run_seeds::<Faulty<Replays>>(&load("lock-storm"), 0..2, || {});
     assert!(finds(&report, "exactly-once"), "{:?}", report.violations);
 }
 
 #[test]
 fn mc6_a_holder_that_ignores_the_end_of_its_lease_is_found() {
-    let report = campaign::<Faulty<Overstays>>(&load("lock-storm"), 0..40, || {});
+    let report = run_seeds::<Faulty<Overstays>>(&load("lock-storm"), 0..40, || {});
     assert!(finds(&report, "one-holder"), "{:?}", report.violations);
 }
 
 #[test]
 fn fences_that_do_not_grow_are_found() {
-    let report = campaign::<Faulty<Miscounts>>(&load("lock-storm"), 0..2, || {});
+    let report = run_seeds::<Faulty<Miscounts>>(&load("lock-storm"), 0..2, || {});
     assert!(finds(&report, "fences-grow"), "{:?}", report.violations);
 }

@@ -3,6 +3,7 @@
 //! A usual run takes as many seeds as find every planted fault; `CONCLAVE_STORMS=full cargo test` takes all of them.
 
 mod app_storms;
+mod campaigns;
 mod claims;
 mod determinism;
 mod election_storms;
@@ -13,4 +14,5 @@ mod lock_storms;
 mod long_run;
 mod radio;
 mod scale;
+mod super_peers;
 mod support;

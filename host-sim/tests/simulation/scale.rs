@@ -1,8 +1,8 @@
 //! The cost of an election grows with the network's diameter, not with its size.
 
 use host_sim::Scenario;
-use host_sim::metrics::campaign::{Report, report};
 use host_sim::metrics::run::run_of;
+use host_sim::metrics::seeds::{Report, report};
 
 /// Runs one election, started by one node, without loss and collisions.
 fn election(nodes: u32) -> Report {

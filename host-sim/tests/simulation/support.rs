@@ -3,7 +3,7 @@
 use crate::long_run::is_full;
 use host_sim::Scenario;
 use host_sim::check::OF_LOCKS;
-use host_sim::metrics::campaign::{Report, campaign, campaign_of};
+use host_sim::metrics::seeds::{Report, run_seeds, run_seeds_of};
 use host_sim::nodes::ScenarioNode;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,9 +19,9 @@ pub(crate) fn seeds(short: u64, full: u64) -> u64 {
     if is_full() { full } else { short }
 }
 
-/// Runs a campaign; asserts that there is no violation.
+/// Runs a scenario over seeds; asserts that there is no violation.
 pub(crate) fn passes(scenario: &Scenario, seeds: u64) -> Report {
-    without_violation(scenario, campaign_of(scenario, 0..seeds, || {}))
+    without_violation(scenario, run_seeds_of(scenario, 0..seeds, || {}))
 }
 
 /// Runs a storm, once for all tests that judge it.
@@ -29,7 +29,7 @@ pub(crate) fn storm(scenario: &Scenario, seeds: u64) -> Arc<Report> {
     static REPORTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Report>>>>> = Mutex::new(BTreeMap::new());
     let key = format!("{}{} {seeds}", scenario.name, scenario.overrides);
     let report = Arc::clone(REPORTS.lock().unwrap().entry(key).or_default());
-    Arc::clone(report.get_or_init(|| Arc::new(campaign_of(scenario, 0..seeds, || {}))))
+    Arc::clone(report.get_or_init(|| Arc::new(run_seeds_of(scenario, 0..seeds, || {}))))
 }
 
 /// Runs a storm; asserts that there is no violation.
@@ -37,7 +37,7 @@ pub(crate) fn survives(scenario: &Scenario, seeds: u64) -> Report {
     without_violation(scenario, Report::clone(&storm(scenario, seeds)))
 }
 
-/// Runs a campaign; asserts that there is no violation but of one checker, which another test asserts.
+/// Runs a scenario over seeds; asserts that there is no violation but of one checker, which another test asserts.
 pub(crate) fn passes_but_for(checker: &str, scenario: &Scenario, seeds: u64) -> Report {
     let mut report = Report::clone(&storm(scenario, seeds));
     report.violations.retain(|violation| violation.checker != checker);
@@ -47,14 +47,14 @@ pub(crate) fn passes_but_for(checker: &str, scenario: &Scenario, seeds: u64) -> 
 /// The checker of messages that are received twice.
 pub(crate) const REPEAT: &str = "exactly-once";
 
-/// Runs a campaign; asserts that there is no violation, and that every run ends with the best node leading all.
+/// Runs a scenario over seeds; asserts that there is no violation, and that every run ends with the best node leading all.
 pub(crate) fn converges(scenario: &Scenario, seeds: u64) -> Report {
     with_best_leader(passes(scenario, seeds))
 }
 
 /// The same with nodes of type `M`.
 pub(crate) fn converges_with<M: ScenarioNode>(scenario: &Scenario, seeds: u64) -> Report {
-    with_best_leader(without_violation(scenario, campaign::<M>(scenario, 0..seeds, || {})))
+    with_best_leader(without_violation(scenario, run_seeds::<M>(scenario, 0..seeds, || {})))
 }
 
 fn without_violation(scenario: &Scenario, report: Report) -> Report {

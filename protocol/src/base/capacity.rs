@@ -16,15 +16,18 @@ pub struct Capacity(u16);
 impl TryFrom<u16> for Capacity {
     type Error = &'static str;
 
-    /// Takes a capacity from the wire: an incumbent's may be an eighth above the highest.
+    /// Takes a capacity from the wire: an incumbent's may be an eighth above the highest, and that of one appointed by hand.
     fn try_from(value: u16) -> Result<Self, &'static str> {
-        if value <= Self::MAX.as_incumbent().0 { Ok(Self(value)) } else { Err("above the highest capacity") }
+        if value <= Self::APPOINTED.as_incumbent().0 { Ok(Self(value)) } else { Err("above the highest capacity") }
     }
 }
 
 impl Capacity {
     /// The highest capacity, in hundredths of a percent. It bounds the gain of a node that lies.
     pub const MAX: Self = Self(10_000);
+
+    /// The capacity of a node that was appointed by hand: above every measured one, an incumbent's too.
+    pub const APPOINTED: Self = Self(12_000);
 
     /// Creates a capacity of `value`, at most [`Capacity::MAX`].
     #[must_use]

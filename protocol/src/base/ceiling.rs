@@ -1,10 +1,10 @@
 //! Bounds on how far one message moves a number that must never fall back.
 //!
-//! Terms and Lamport times grow, and nodes take over the highest they receive. One message that says the highest of all
-//! would leave no room for the next: it is refused. A number that is far ahead without fault, of a network that was
+//! Terms and Lamport times grow, and nodes take over the highest they receive; frames are numbered, and a higher number
+//! makes the ones before it old. One message that says the highest of all would leave no room for the next: it is refused. A number that is far ahead without fault, of a network that was
 //! apart for years, is said again and again; with every refusal the ceiling rises by one step, until it is taken.
 
-/// How far one message may move the term, a million elections, and the Lamport time, in blocks of [`TIMES_BLOCK`]: seven
+/// How far one message may move the number of its sender's frames, the term, a million elections, and the Lamport time, in blocks of [`TIMES_BLOCK`]: seven
 /// weeks of a thousand steps a second.
 pub const STEP: u32 = 1 << 20;
 

@@ -240,6 +240,8 @@ pub enum ConfigError {
     UnsupportedGroup,
     /// The lock asks many members for every entry, and needs all of them in range of each other.
     LockOverHops,
+    /// The service works only in mode *quorum*.
+    NeedsQuorum,
     /// An option of the election or the lock is unknown.
     UnknownOption,
     /// The records leave no number for another boot.
@@ -261,6 +263,7 @@ impl core::fmt::Display for ConfigError {
             Self::RepeatedMember => "no member may stand twice in the group's list",
             Self::NotAMember => "the node must be a member of its own group",
             Self::LockOverHops => "this lock needs all members in range of each other: with hops above 1, take central, token-ring or raymond",
+            Self::NeedsQuorum => "the service needs mode quorum: with two leaders there would be two orders",
             Self::UnknownOption => "an option of the election or the lock is unknown",
             Self::NoMoreBoots => "the records leave no number for another boot: give the group a new key and the node new records",
             Self::UnsupportedGroup => "the lock cannot work in this group: it has too many members, or two voting sets without a common member",

@@ -16,6 +16,7 @@ pub mod options;
 pub mod quorum;
 pub mod records;
 pub mod rng;
+pub(crate) mod stability;
 pub mod term;
 pub mod time;
 

@@ -4,8 +4,8 @@
 //! this node outranks it. They also agree on how a node counts: an incumbent counts for more, a node that yielded is no
 //! candidate, and within a round every node counts as it did when it joined.
 
-use super::Notice;
 use super::leadership::{Leader, LeaderMessage, Leadership};
+use super::{Notice, Winner};
 use crate::algorithm::{Context, Outbox};
 use crate::base::capacity::{Candidate, Capacity};
 use crate::base::ids::{NodeId, NodeSet};
@@ -79,6 +79,15 @@ impl Candidacy {
         self.entry
     }
 
+    /// Joins a round that `winner` decides; returns this node as a candidate in it.
+    pub(super) fn join_for(&mut self, cx: &Context<'_>, index: Term, winner: Winner) -> Option<Candidate> {
+        let entry = self.join(cx, index);
+        if winner == Winner::Lowest {
+            self.entry = entry.and(cx.candidate); // incumbency must not count against it
+        }
+        self.entry
+    }
+
     pub(super) fn candidate(&self, cx: &Context<'_>) -> Option<Candidate> {
         let candidate = cx.candidate.filter(|_| self.abstain_until.is_none())?;
         let incumbent = self.leadership.is_leader() && self.leadership.has_incumbent();
@@ -121,6 +130,25 @@ impl Candidacy {
         let authority = if self.outranks(cx, leader) { self.joined } else { term };
         let message = LeaderMessage::Elected { term, leader, runner_up, age: 0 };
         self.leadership.on_message(cx, from, message, authority, out)
+    }
+
+    /// Handles the result of a round that `rule` decided; returns whether this node adopted it.
+    pub(super) fn on_result_for<M: From<LeaderMessage>>(
+        &mut self,
+        cx: &Context<'_>,
+        from: NodeSet,
+        (winner, rule): (Leader, Winner),
+        out: &mut Out<M>,
+    ) -> bool {
+        match rule {
+            Winner::Highest => self.on_result(cx, from, winner, out),
+            // Higher members have no claim against the lowest.
+            Winner::Lowest => {
+                let Leader { term, candidate: leader, runner_up, .. } = winner;
+                let message = LeaderMessage::Elected { term, leader, runner_up, age: 0 };
+                self.leadership.on_message(cx, from, message, term, out)
+            }
+        }
     }
 
     /// Makes this node abstain for a while, if it leads.

@@ -10,7 +10,8 @@
 //! Processes, Communications of the ACM 22(5), 1979.
 //!
 //! # Assumes
-//! Reliable channels (the link's) and a group that is the same at all members. The paper knows no failures; here they
+//! Reliable channels (the link's) and a group that is the same at all members; or, with [`Successor::Found`], no group at
+//! all but nodes that are all in range of each other, at most 64. The paper knows no failures; here they
 //! cost time: a member that crashes while it has the candidate until it is suspected, a winner that crashes until its
 //! predecessor suspects it.
 //!
@@ -28,17 +29,22 @@
 //!   start at once start the same round. The winner's term is the round with the winner's id.
 //! - A candidate is not passed beyond its own member. If that member is gone, its predecessor starts a higher round;
 //!   otherwise the candidate would circulate for ever.
+//! - Where the ring is known by successors alone ([`Successor::Found`], the paper's own assumption: neither the members
+//!   nor their number is known), a candidate whose member is not heard ends the round, and another begins after a
+//!   moment.
+//! - The lowest candidate may win instead of the highest, and messages may travel either way round ([`Options`]).
 //! - A member whose successor crashes passes the highest candidate it has seen on again; duplicates are dropped.
 
-use super::Notice;
 use super::candidacy::{Candidacy, RoundStatus};
 use super::leadership::{Leader, LeaderMessage, Leadership};
-use super::ring_order::{Direction, RingOrder, round_timeout};
+use super::ring_order::{Direction, RingOrder, Successor, round_timeout};
 use super::rounds::{Rounds, accessors};
-use crate::algorithm::{Context, Outbox};
+use super::{Notice, Winner};
+use crate::algorithm::{Context, Outbox, Scope};
 use crate::base::capacity::Candidate;
 use crate::base::ids::{NodeId, NodeSet};
-use crate::base::options::Configurable;
+use crate::base::options::{Configurable, OptionKeys, set_all};
+use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::Instant;
 use crate::wire::impl_message;
@@ -62,6 +68,17 @@ impl_message! {
     _: Leadership(LeaderMessage);
 }
 
+/// Options of the election of Chang and Roberts; the same at all members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Which candidate wins.
+    pub winner: Winner,
+    /// The direction in which messages travel round the ring.
+    pub direction: Direction,
+    /// How a member knows its successor.
+    pub successor: Successor,
+}
+
 /// This member's phase in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
@@ -76,18 +93,30 @@ enum Phase {
 pub struct ChangRoberts {
     candidacy: Candidacy,
     phase: Phase,
+    options: Options,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl ChangRoberts {
+    /// Creates the election of a member that has taken part in none.
+    #[must_use]
+    pub const fn new(options: Options) -> Self {
+        let candidacy = Candidacy::new(Leadership::announced_by_election());
+        Self { candidacy, phase: Phase::Idle { start: None }, options }
+    }
+
+    fn ring<'a>(&self, cx: &Context<'a>) -> RingOrder<'a> {
+        RingOrder::known_by(cx, self.options.direction, self.options.successor)
+    }
+
     /// Passes on the highest candidate seen in this round.
     fn pass(&mut self, cx: &Context<'_>, best: Option<Candidate>, out: &mut Out) {
         let round = self.candidacy.joined().number;
-        let ring = RingOrder::of(cx, Direction::Forward);
+        let ring = self.ring(cx);
         let to = ring.next(cx.up);
-        if best.is_some_and(|best| ring.skips(cx, to, best.id)) {
-            self.start(cx, out); // the candidate cannot return to its member
+        if best.is_some_and(|best| ring.skips(to, best.id)) {
+            self.on_owner_gone(cx, out);
         } else if to.is_empty() {
             self.win(cx, out);
         } else {
@@ -97,13 +126,25 @@ impl ChangRoberts {
         }
     }
 
+    /// Handles a candidate that cannot return to its member.
+    fn on_owner_gone(&mut self, cx: &Context<'_>, out: &mut Out) {
+        match self.options.successor {
+            Successor::Listed => self.start(cx, out),
+            // Perhaps it is only not heard yet: another round may find it.
+            Successor::Found => {
+                let start = cx.now.after(jitter(cx.timing.stagger, cx.random));
+                self.phase = Phase::Idle { start: Some(start) };
+            }
+        }
+    }
+
     /// Wins the round, as this member's candidate returned.
     fn win(&mut self, cx: &Context<'_>, out: &mut Out) {
         self.leave_round();
         let Some(leader) = self.candidacy.entry() else { return };
         let term = self.candidacy.joined();
         self.candidacy.leadership.announce(cx, Leader::elected(term, leader, cx.best_peer), out);
-        out.send(RingOrder::of(cx, Direction::Forward).next(cx.up), Message::Elected { term, leader });
+        out.send(self.ring(cx).next(cx.up), Message::Elected { term, leader });
     }
 
     fn on_election(&mut self, cx: &Context<'_>, from: NodeId, round: u32, candidate: Option<Candidate>, out: &mut Out) {
@@ -112,7 +153,7 @@ impl ChangRoberts {
             Phase::Participant { best, .. } if self.candidacy.joined().number == round => {
                 if mine && candidate == best {
                     self.win(cx, out);
-                } else if !mine && candidate > best {
+                } else if !mine && self.options.winner.prefers(candidate, best) {
                     self.pass(cx, candidate, out);
                 } // lower than a candidate passed on before, or a duplicate
             }
@@ -133,8 +174,9 @@ impl ChangRoberts {
     ) {
         match self.candidacy.classify(Term { number: round, by: NodeId(0) }) {
             RoundStatus::Open => {
-                let entry = self.candidacy.join(cx, Term { number: round, by: cx.me });
-                self.pass(cx, candidate.max(entry), out);
+                let winner = self.options.winner;
+                let entry = self.candidacy.join_for(cx, Term { number: round, by: cx.me }, winner);
+                self.pass(cx, winner.of(candidate, entry), out);
             }
             RoundStatus::Behind => self.start(cx, out),
             // The sender may have missed the result.
@@ -147,10 +189,11 @@ impl ChangRoberts {
         if leader.id == cx.me {
             return; // the announcement has gone round
         }
-        if self.candidacy.on_result(cx, cx.roster.set_of(from), Leader::elected(term, leader, None), out) {
-            let ring = RingOrder::of(cx, Direction::Forward);
+        let winner = (Leader::elected(term, leader, None), self.options.winner);
+        if self.candidacy.on_result_for(cx, cx.roster.set_of(from), winner, out) {
+            let ring = self.ring(cx);
             let to = ring.next(cx.up);
-            if !ring.skips(cx, to, leader.id) {
+            if !ring.skips(to, leader.id) {
                 out.send(to, Message::Elected { term, leader });
             }
         }
@@ -195,12 +238,40 @@ impl Rounds for ChangRoberts {
     fn is_over(&self) -> bool {
         self.candidacy.has_leader_since_round(self.candidacy.joined().number)
     }
+
+    fn scope(&self) -> Scope {
+        match self.options.successor {
+            Successor::Listed => Scope::Group,
+            Successor::Found => Scope::Neighbours,
+        }
+    }
+
+    fn winner(&self) -> Winner {
+        self.options.winner
+    }
 }
 
 impl Default for ChangRoberts {
     fn default() -> Self {
-        Self { candidacy: Candidacy::new(Leadership::announced_by_election()), phase: Phase::Idle { start: None } }
+        Self::new(Options::default())
     }
 }
 
-impl Configurable for ChangRoberts {}
+impl Configurable for ChangRoberts {
+    const OPTIONS: OptionKeys =
+        &[("winner", Winner::NAMES), ("direction", Direction::NAMES), ("successor", Successor::NAMES)];
+
+    fn from_options(words: &str) -> Option<Self> {
+        let mut options = Options::default();
+        set_all(words, |key, value| {
+            match key {
+                "winner" => options.winner = Winner::by_name(value)?,
+                "direction" => options.direction = Direction::by_name(value)?,
+                "successor" => options.successor = Successor::by_name(value)?,
+                _ => return None,
+            }
+            Some(())
+        })?;
+        Some(Self::new(options))
+    }
+}

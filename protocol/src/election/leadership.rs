@@ -72,6 +72,8 @@ pub(super) struct Leadership {
     bid: Option<Bid>,
     /// A term the leader must rise above; not above its own when there is no such demand.
     demanded: Term,
+    /// Whether others follow a later leader, though this node leads.
+    deposed: bool,
     /// Whether elections announce the winner to all nodes themselves, so that only heartbeats are flooded.
     announced_by_election: bool,
 }
@@ -87,6 +89,7 @@ impl Leadership {
             watch: None,
             bid: None,
             demanded: Term::ZERO,
+            deposed: false,
             announced_by_election: false,
         }
     }
@@ -147,6 +150,11 @@ impl Leadership {
             Belief::Following { via, .. } => via,
             Belief::Vacant { .. } | Belief::Leading { .. } => NodeSet::EMPTY,
         }
+    }
+
+    /// Returns whether others gave this node up while it led, since the last call.
+    pub(super) const fn take_deposed(&mut self) -> bool {
+        core::mem::replace(&mut self.deposed, false)
     }
 
     pub(super) const fn is_leader(&self) -> bool {
@@ -244,7 +252,7 @@ impl Leadership {
                 return false;
             }
             LeaderMessage::Veto { term } => {
-                self.on_veto(cx, term);
+                self.on_veto(cx, from, term);
                 return false;
             }
             LeaderMessage::Bid { term, candidate } => {
@@ -299,6 +307,8 @@ impl Leadership {
             return false;
         }
         let better = announced.candidate > current.candidate;
+        // Nobody follows a worse leader who has not given this one up.
+        self.deposed |= self.is_leader() && current.is_incumbent() && announced.term > current.term && !better;
         // A leader that is up hands over itself: an heir that others announce was announced wrongly.
         let handed_over = announced.term.by == current.candidate.id && !self.is_leader();
         let authorised = announced.term == authority || handed_over;

@@ -23,20 +23,23 @@
 //!   all the same.
 //! - The paper's member stops when its number is back. This one also counts: it must have seen as many numbers as its
 //!   own took hops, in whatever order they came.
+//! - A ring of which only the successor is known, as in [`super::chang_roberts`], is not possible: a member may have as
+//!   many numbers to pass on as there are members, and only the queue of a group has room for them.
+//! - The lowest candidate may win instead of the highest, and messages may travel either way round ([`Options`]).
 //! - Rounds are numbered, as in [`super::chang_roberts`]. The winner's term is the round with the winner's id.
 //! - A member whose successor crashes, or that would have to pass a number beyond its owner, starts a higher round: it
 //!   does not know which numbers were lost. So does a member that times out.
 
-use super::Notice;
 use super::candidacy::{Candidacy, RoundStatus};
 use super::leadership::{Leader, LeaderMessage, Leadership};
 use super::ring_order::{Direction, RingOrder, round_timeout};
 use super::rounds::{Rounds, accessors};
 use super::top_two::TopTwo;
+use super::{Notice, Winner};
 use crate::algorithm::{Context, Outbox};
 use crate::base::capacity::{Candidate, Capacity};
 use crate::base::ids::{NodeId, NodeSet};
-use crate::base::options::Configurable;
+use crate::base::options::{Configurable, OptionKeys, set_all};
 use crate::base::term::Term;
 use crate::base::time::Instant;
 use crate::wire::impl_message;
@@ -78,6 +81,15 @@ enum Phase {
     Collecting { seen: NodeSet, top: TopTwo, size: Size, to: NodeSet, until: Instant },
 }
 
+/// Options of the election of Le Lann; the same at all members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Which candidate wins.
+    pub winner: Winner,
+    /// The direction in which messages travel round the ring.
+    pub direction: Direction,
+}
+
 /// The number of members on the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Size {
@@ -92,17 +104,26 @@ enum Size {
 pub struct Lelann {
     candidacy: Candidacy,
     phase: Phase,
+    options: Options,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl Lelann {
+    /// Creates the election of a member that has taken part in none.
+    #[must_use]
+    pub const fn new(options: Options) -> Self {
+        let candidacy = Candidacy::new(Leadership::announced_by_election());
+        Self { candidacy, phase: Phase::Idle { start: None }, options }
+    }
+
     /// Joins a round: sends this member's number.
     fn join(&mut self, cx: &Context<'_>, term: Term, started: bool, out: &mut Out) {
-        let entry = self.candidacy.join(cx, term);
+        let winner = self.options.winner;
+        let entry = self.candidacy.join_for(cx, term, winner);
         let mut top = TopTwo::default();
-        top.insert(entry);
-        let to = RingOrder::of(cx, Direction::Forward).next(cx.up);
+        top.insert_for(entry, winner);
+        let to = RingOrder::of(cx, self.options.direction).next(cx.up);
         if to.is_empty() {
             self.conclude(cx, top, out);
             return;
@@ -134,18 +155,19 @@ impl Lelann {
 
     /// Collects a number of this round, passes it on, and concludes if it was the last.
     fn collect(&mut self, cx: &Context<'_>, number: Number, out: &mut Out) {
+        let (ring, winner) = (RingOrder::of(cx, self.options.direction), self.options.winner);
         let Phase::Collecting { seen, top, size, to, .. } = &mut self.phase else { return };
         let owner = cx.roster.set_of(number.owner);
         if number.owner == cx.me {
             *size = Size::Counted(number.hops);
         } else if seen.meets(owner) {
             return; // a duplicate
-        } else if RingOrder::of(cx, Direction::Forward).skips(cx, *to, number.owner) {
+        } else if ring.skips(*to, number.owner) {
             self.start(cx, out); // the number cannot return to its owner
             return;
         } else {
             *seen = seen.with(owner);
-            top.insert(number.capacity.map(|capacity| Candidate { capacity, id: number.owner }));
+            top.insert_for(number.capacity.map(|capacity| Candidate { capacity, id: number.owner }), winner);
             out.send(*to, Message::Number(Number { hops: number.hops.saturating_add(1), ..number }));
         }
         let top = *top;
@@ -160,7 +182,8 @@ impl Lelann {
         self.leave_round();
         let Some(leader) = top.best else { return }; // no member can lead
         let term = Term { number: self.candidacy.joined().number, by: leader.id };
-        self.candidacy.on_result(cx, NodeSet::EMPTY, Leader::elected(term, leader, top.runner_up), out);
+        let winner = (Leader::elected(term, leader, top.runner_up), self.options.winner);
+        self.candidacy.on_result_for(cx, NodeSet::EMPTY, winner, out);
     }
 }
 
@@ -200,12 +223,31 @@ impl Rounds for Lelann {
     fn is_over(&self) -> bool {
         self.candidacy.has_leader_since_round(self.candidacy.joined().number)
     }
+
+    fn winner(&self) -> Winner {
+        self.options.winner
+    }
 }
 
 impl Default for Lelann {
     fn default() -> Self {
-        Self { candidacy: Candidacy::new(Leadership::announced_by_election()), phase: Phase::Idle { start: None } }
+        Self::new(Options::default())
     }
 }
 
-impl Configurable for Lelann {}
+impl Configurable for Lelann {
+    const OPTIONS: OptionKeys = &[("winner", Winner::NAMES), ("direction", Direction::NAMES)];
+
+    fn from_options(words: &str) -> Option<Self> {
+        let mut options = Options::default();
+        set_all(words, |key, value| {
+            match key {
+                "winner" => options.winner = Winner::by_name(value)?,
+                "direction" => options.direction = Direction::by_name(value)?,
+                _ => return None,
+            }
+            Some(())
+        })?;
+        Some(Self::new(options))
+    }
+}

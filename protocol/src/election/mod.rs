@@ -4,36 +4,41 @@
 //! | --- | --- | --- |
 //! | [`wireless`] | diffusing computation of Vasudevan, Kurose and Towsley | radio neighbours, many hops |
 //! | [`wireless_flat`] | all capacities are sent to the initiator; a baseline | radio neighbours, many hops |
+//! | [`clusters`] | super-peers, each serving the nodes within a few hops | radio neighbours, any number of hops |
 //! | [`bully`] | members ask all better members first: Garcia-Molina | a group, over several hops too |
 //! | [`ring`] | a list travels round the ring: Tanenbaum | a group as a ring |
 //! | [`chang_roberts`] | the highest candidate travels round the ring: Chang and Roberts | a group as a ring |
 //! | [`lelann`] | all candidates travel round the ring: Le Lann | a group as a ring |
 //!
-//! [`leadership`] is common to all once a round is over: heartbeats, loss of the leader, merging of networks.
+//! [`appointment`] is how a leader is appointed by hand. [`leadership`] is common to all once a round is over: heartbeats, loss of the leader, merging of networks.
 
 use crate::algorithm::Algorithm;
 use crate::base::ids::{NodeId, NodeSet};
-use crate::base::named;
 use crate::base::term::Term;
 use crate::wire;
 
+pub mod appointment;
 pub mod bully;
 mod candidacy;
 pub mod chang_roberts;
+pub mod clusters;
 pub mod leadership;
 pub mod lelann;
 pub mod ring;
 mod ring_order;
 mod rounds;
 mod top_two;
+mod winner;
 pub mod wireless;
 pub mod wireless_flat;
 
 pub use bully::Bully;
 pub use chang_roberts::ChangRoberts;
+pub use clusters::Clusters;
 pub use lelann::Lelann;
 pub use ring::Ring;
-pub use ring_order::Direction;
+pub use ring_order::{Direction, Successor};
+pub use winner::Winner;
 pub use wireless::Wireless;
 pub use wireless_flat::WirelessFlat;
 
@@ -46,18 +51,6 @@ pub enum Command {
     /// Hands leadership over, if this node leads.
     Yield,
 }
-
-/// Which candidate wins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Winner {
-    /// The best.
-    #[default]
-    Highest,
-    /// The worst.
-    Lowest,
-}
-
-named! { Winner: Highest = "highest", Lowest = "lowest" }
 
 /// Notices of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,6 +76,11 @@ pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice 
     /// Returns the leader, as far as this node knows.
     fn leader(&self) -> Option<(NodeId, Term)>;
 
+    /// Returns whether others gave this node up as their leader while it led, since the last call.
+    fn take_deposed(&mut self) -> bool {
+        false
+    }
+
     /// Returns which candidate wins.
     fn winner(&self) -> Winner;
 
@@ -91,11 +89,18 @@ pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice 
 
     /// Returns the number of the leader's last heartbeat that was sent or received; 0 is the announcement.
     fn heartbeat(&self) -> Option<u32>;
+
+    /// Returns how many hops a node is from its leader at most, where the election makes clusters: then a network has
+    /// several leaders, none of them within so many hops of another, and a node that goes from one to the other may go back
+    /// to a lower term. `None` where one leader leads all that can reach each other.
+    fn horizon(&self) -> Option<u8> {
+        None
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, Winner, bully};
+    use super::{Direction, Successor, Winner, bully};
     use crate::base::quorum::Mode;
 
     fn check<T>(names: &[&str], by_name: fn(&str) -> Option<T>, name: fn(T) -> &'static str) {
@@ -110,5 +115,6 @@ mod tests {
         check(bully::Recovery::NAMES, bully::Recovery::by_name, bully::Recovery::name);
         check(bully::Transport::NAMES, bully::Transport::by_name, bully::Transport::name);
         check(Winner::NAMES, Winner::by_name, Winner::name);
+        check(Successor::NAMES, Successor::by_name, Successor::name);
     }
 }

@@ -33,6 +33,7 @@ use super::candidacy::{Candidacy, RoundStatus};
 use super::leadership::{Leader, LeaderMessage, Leadership};
 use super::ring_order::{RingOrder, round_timeout};
 use super::rounds::{Rounds, accessors};
+use super::top_two::TopTwo;
 use super::{Direction, Notice, Winner};
 use crate::algorithm::{Context, Outbox};
 use crate::base::capacity::Candidate;
@@ -40,7 +41,7 @@ use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::{Configurable, OptionKeys, set_all};
 use crate::base::rng::jitter;
 use crate::base::term::Term;
-use crate::base::time::{Duration, Instant};
+use crate::base::time::Instant;
 use crate::wire::impl_message;
 use serde::{Deserialize, Serialize};
 
@@ -149,35 +150,17 @@ impl Ring {
         self.members
     }
 
-    fn order(&self, cx: &Context<'_>) -> RingOrder {
+    fn order<'a>(&self, cx: &Context<'a>) -> RingOrder<'a> {
         RingOrder::of(cx, self.options.direction)
-    }
-
-    /// Returns whether `a` wins against `b`.
-    fn prefers(&self, a: Option<Candidate>, b: Option<Candidate>) -> bool {
-        match (self.options.winner, a, b) {
-            (_, None, _) => false,
-            (_, Some(_), None) => true,
-            (Winner::Highest, Some(a), Some(b)) => a > b,
-            (Winner::Lowest, Some(a), Some(b)) => a < b,
-        }
     }
 
     /// Joins an election; returns the list with this member on it.
     fn join(&mut self, cx: &Context<'_>, list: List) -> List {
-        let entry = self.candidacy.join(cx, list.term);
-        let entry = match self.options.winner {
-            Winner::Highest => entry,
-            Winner::Lowest => entry.and(cx.candidate), // incumbency must not count against it
-        };
+        let winner = self.options.winner;
+        let mut top = TopTwo { best: list.best, runner_up: list.runner_up };
+        top.insert_for(self.candidacy.join_for(cx, list.term, winner), winner);
         let members = list.members.with(cx.roster.set_of(cx.me));
-        let (best, runner_up) = if self.prefers(entry, list.best) {
-            (entry, list.best)
-        } else if self.prefers(entry, list.runner_up) {
-            (list.best, entry)
-        } else {
-            (list.best, list.runner_up)
-        };
+        let TopTwo { best, runner_up } = top;
         List { term: list.term, members, best, runner_up }
     }
 
@@ -207,7 +190,7 @@ impl Ring {
     /// Passes a list on to `to`; where that is empty, the list is back already.
     fn pass_to(&mut self, cx: &Context<'_>, to: NodeSet, list: List, out: &mut Out) {
         let initiator = list.term.by;
-        if self.order(cx).skips(cx, to, initiator) {
+        if self.order(cx).skips(to, initiator) {
             self.phase = Phase::Idle { start: Some(Self::soon(cx)) }; // the initiator is gone
         } else if to.is_empty() {
             self.conclude(cx, list, out);
@@ -234,20 +217,14 @@ impl Ring {
     /// Handles a result, and passes it on if it is new. If it gets lost, the leader's heartbeats replace it.
     fn on_outcome(&mut self, cx: &Context<'_>, from: NodeSet, outcome: Outcome, out: &mut Out) {
         let Outcome { term, leader, runner_up, members } = outcome;
-        let adopted = match self.options.winner {
-            Winner::Highest => self.candidacy.on_result(cx, from, Leader::elected(term, leader, runner_up), out),
-            // Higher members have no claim against it.
-            Winner::Lowest => {
-                let message = LeaderMessage::Elected { term, leader, runner_up, age: 0 };
-                self.candidacy.leadership.on_message(cx, from, message, term, out)
-            }
-        };
+        let winner = (Leader::elected(term, leader, runner_up), self.options.winner);
+        let adopted = self.candidacy.on_result_for(cx, from, winner, out);
         if !adopted {
             return; // it has gone round, or is a duplicate
         }
         self.members = members;
         let to = self.successor(cx).unwrap_or(NodeSet::EMPTY);
-        if !self.order(cx).skips(cx, to, term.by) {
+        if !self.order(cx).skips(to, term.by) {
             out.send(to, Message::Coordinator(outcome));
         }
     }
@@ -353,25 +330,6 @@ impl Rounds for Ring {
 
     fn winner(&self) -> Winner {
         self.options.winner
-    }
-
-    fn start_delay(&self, cx: &Context<'_>) -> Option<Duration> {
-        match (self.options.winner, self.candidacy.leadership.leader()) {
-            (Winner::Highest, _) | (Winner::Lowest, None) => self.candidacy.start_delay(cx),
-            (Winner::Lowest, Some(leader)) => {
-                let lower = self.candidacy.candidate(cx).is_some_and(|candidate| candidate < leader.candidate);
-                let timing = cx.timing;
-                let incumbent = self.candidacy.leadership.has_incumbent();
-                let takeover_delay = if incumbent { timing.takeover_delay } else { timing.takeover_delay_unsettled };
-                let challenges = lower && !self.candidacy.leadership.is_leader();
-                challenges.then(|| takeover_delay.plus(jitter(timing.stagger, cx.random)))
-            }
-        }
-    }
-
-    fn context<'a>(&self, cx: &Context<'a>) -> Context<'a> {
-        // The best peer is no successor of the lowest.
-        Context { best_peer: cx.best_peer.filter(|_| self.options.winner == Winner::Highest), ..*cx }
     }
 }
 

@@ -17,8 +17,10 @@ pub trait Rounds {
     /// Messages between the nodes.
     type Message: Payload + From<LeaderMessage>;
 
-    /// The roster the election works on.
-    const SCOPE: Scope = Scope::Group;
+    /// Returns the roster the election works on.
+    fn scope(&self) -> Scope {
+        Scope::Group
+    }
 
     /// Returns this node's part in all rounds.
     fn candidacy(&self) -> &Candidacy;
@@ -64,12 +66,12 @@ pub trait Rounds {
 
     /// Returns the delay before this node starts a round; `None` where there is no reason to.
     fn start_delay(&self, cx: &Context<'_>) -> Option<Duration> {
-        self.candidacy().start_delay(cx)
+        Rounds::winner(self).start_delay(self.candidacy(), cx)
     }
 
     /// Returns the context as this election uses it.
     fn context<'a>(&self, cx: &Context<'a>) -> Context<'a> {
-        *cx
+        Rounds::winner(self).context(cx)
     }
 }
 
@@ -98,15 +100,14 @@ pub(super) use accessors;
 
 fn on_command<R: Rounds>(rounds: &mut R, cx: &Context<'_>, command: Command, out: &mut Out<R>) {
     match command {
-        // In a group one round at a time is enough; among neighbours a new round absorbs the open one.
-        Command::Call if R::SCOPE == Scope::Group && rounds.idle().is_none() => {}
+        Command::Call if rounds.idle().is_none() => {} // one election of its own at a time, however often it is called
         Command::Call => rounds.start(cx, out),
         Command::Yield => rounds.candidacy_mut().abstain(cx),
     }
 }
 
 fn on_fact<R: Rounds>(rounds: &mut R, cx: &Context<'_>, fact: Fact, out: &mut Out<R>) {
-    match (R::SCOPE, fact) {
+    match (Rounds::scope(rounds), fact) {
         (_, Fact::PeerUp(set)) => rounds.candidacy_mut().leadership.inform(cx, set),
         (Scope::Group, Fact::PeerDown(set)) => {
             if rounds.candidacy_mut().leadership.on_suspected(cx, set, out) {
@@ -160,7 +161,7 @@ impl<R: Rounds> Algorithm for R {
     type Notice = Notice;
 
     fn scope(&self) -> Scope {
-        R::SCOPE
+        Rounds::scope(self)
     }
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<R::Message, Command>, out: &mut Out<R>) {
@@ -191,6 +192,10 @@ impl<R: Rounds> Election for R {
 
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.candidacy().leadership.leader().map(|leader| (leader.candidate.id, leader.term))
+    }
+
+    fn take_deposed(&mut self) -> bool {
+        self.candidacy_mut().leadership.take_deposed() && Rounds::winner(self) == Winner::Highest
     }
 
     fn winner(&self) -> Winner {

@@ -30,6 +30,8 @@
 //!   Elected), not a message of its own.
 //! - Merging networks compare leaders by their heartbeats and raise terms (see [`super::leadership`]); the paper has no
 //!   terms.
+//! - In a crowd, where a node knows a part of its neighbours only, it asks nobody: the best announce themselves first, and whoever
+//!   is better announces itself after them. To the computations of others such a node reports itself alone.
 //! - A node that outranks the leader announces itself and leads: its report was lost, or its capacity has grown. It
 //!   need not ask first: a node that is better still will do the same.
 
@@ -44,7 +46,7 @@ use crate::base::ids::{NodeId, NodeSet};
 use crate::base::options::Configurable;
 use crate::base::rng::jitter;
 use crate::base::term::Term;
-use crate::base::time::Instant;
+use crate::base::time::{CoarseInstant, Duration, Instant};
 use crate::wire::{Reach, impl_message};
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +110,8 @@ enum Phase {
 pub struct Wireless {
     candidacy: Candidacy,
     phase: Phase,
+    /// Since when this node has been without a leader, and nobody answers.
+    alone: Option<CoarseInstant>,
 }
 
 type Out = Outbox<Message, Notice>;
@@ -116,7 +120,7 @@ impl Wireless {
     /// Creates the election of a node that has taken part in no computation.
     #[must_use]
     pub const fn new() -> Self {
-        Self { candidacy: Candidacy::new(Leadership::new()), phase: Phase::Idle { start: None } }
+        Self { candidacy: Candidacy::new(Leadership::new()), phase: Phase::Idle { start: None }, alone: None }
     }
 
     /// Takes over from a worse leader, or starts a computation where there is none.
@@ -137,12 +141,13 @@ impl Wireless {
         let above = parent.map_or(NodeSet::EMPTY, |parent| cx.roster.set_of(parent));
         // A leader that has just been lost is not waited for. If it is up after all, it will answer.
         let lost = self.candidacy.leadership.lost().map_or(NodeSet::EMPTY, |lost| cx.roster.set_of(lost));
-        let undecided = cx.peers.without(above).without(lost);
+        let asked = if cx.crowded { NodeSet::EMPTY } else { cx.peers };
+        let undecided = asked.without(above).without(lost);
         let top = TopTwo { best: self.candidacy.join(cx, index), runner_up: None };
         let timer = ProbeTimer::new(cx, 1, undecided);
         let (children, reported) = (NodeSet::EMPTY, NodeSet::EMPTY);
         self.phase = Phase::Gathering { index, parent, undecided, children, reported, top, timer };
-        out.send(cx.peers, Message::Election { index, parent: parent.unwrap_or(cx.me) });
+        out.send(asked, Message::Election { index, parent: parent.unwrap_or(cx.me) });
         self.conclude(cx, out);
     }
 
@@ -165,6 +170,23 @@ impl Wireless {
         let timer = ProbeTimer::new(cx, 4, above);
         self.phase = Phase::Reported { index, parent, top, timer };
         out.send(above, Message::Report { index, best, runner_up });
+    }
+
+    /// Returns whether this node, which has flapped and knows no leader, asks for company instead of starting a computation:
+    /// a leader of nobody would only disturb the others when they are back. Whoever has a leader tells it, and whoever has
+    /// none answers.
+    fn holds_back(&mut self, cx: &Context<'_>, out: &mut Out) -> bool {
+        if cx.hold == Duration::ZERO || cx.crowded || self.candidacy.leadership.leader().is_some() {
+            return false;
+        }
+        let since = *self.alone.get_or_insert_with(|| CoarseInstant::of(cx.now));
+        if since.elapsed(cx.now) >= cx.hold {
+            return false;
+        }
+        out.send(cx.peers, Message::Probe { index: Term::ZERO, parent: cx.me });
+        let pause = cx.timing.heartbeat.times(2).plus(jitter(cx.timing.stagger, cx.random));
+        self.phase = Phase::Idle { start: Some(cx.now.after(pause)) };
+        true
     }
 
     /// Sends this node's computation and parent again. To all neighbours: where one missed the message, others did too,
@@ -230,6 +252,8 @@ impl Wireless {
             Some(_) | None if index > self.candidacy.joined() => self.join(cx, index, Some(from), out),
             // A computation this node has left: it is no node's child, and need not be waited for.
             Some(_) | None if probed => out.send(set, Message::Election { index, parent: cx.me }),
+            // An answer to the question for company: there is somebody to elect.
+            None if index == Term::ZERO && self.alone.take().is_some() => self.start(cx, out),
             Some(_) | None => {}
         }
     }
@@ -270,6 +294,7 @@ impl Wireless {
         if self.candidacy.on_leader_message(cx, from, message, out)
             && self.index().is_none_or(|index| self.candidacy.has_leader_since(index))
         {
+            self.alone = None;
             self.leave_round();
         }
     }
@@ -285,9 +310,11 @@ impl Wireless {
 impl Rounds for Wireless {
     type Message = Message;
 
-    const SCOPE: Scope = Scope::Neighbours;
-
     accessors!();
+
+    fn scope(&self) -> Scope {
+        Scope::Neighbours
+    }
 
     fn phase_deadline(&self) -> Option<Instant> {
         match self.phase {
@@ -304,6 +331,7 @@ impl Rounds for Wireless {
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
             Message::Leadership(message) => self.on_leader_message(cx, from, message, out),
+            Message::Election { .. } | Message::Probe { .. } | Message::Report { .. } if !cx.is_peer(from) => {}
             Message::Election { index, parent } => self.on_election(cx, from, index, parent, false, out),
             Message::Probe { index, parent } => self.on_election(cx, from, index, parent, true, out),
             Message::Report { index, best, runner_up } => {
@@ -313,6 +341,9 @@ impl Rounds for Wireless {
     }
 
     fn on_deadline(&mut self, cx: &Context<'_>, out: &mut Out) {
+        if matches!(self.phase, Phase::Idle { .. }) && self.holds_back(cx, out) {
+            return;
+        }
         match &mut self.phase {
             Phase::Idle { .. } => self.campaign(cx, out),
             Phase::Gathering { index, parent, undecided, children, timer, .. } => {

@@ -119,9 +119,11 @@ impl WirelessFlat {
 impl Rounds for WirelessFlat {
     type Message = Message;
 
-    const SCOPE: Scope = Scope::Neighbours;
-
     accessors!();
+
+    fn scope(&self) -> Scope {
+        Scope::Neighbours
+    }
 
     fn phase_deadline(&self) -> Option<Instant> {
         match self.phase {
@@ -140,6 +142,7 @@ impl Rounds for WirelessFlat {
 
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
+            Message::Election { .. } | Message::Answer { .. } if !cx.is_peer(from) => {}
             Message::Election { index } => self.on_election(cx, from, index, out),
             Message::Answer { index, candidate } => self.on_answer(cx, index, candidate, out),
             Message::Leadership(message) => self.on_leader_message(cx, from, message, out),

@@ -226,6 +226,11 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
             || queue.iter().any(|pending| pending.retries() >= STALLED_RETRIES)
     }
 
+    /// The sequence number of the last own reliable message.
+    pub(crate) const fn last_seq(&self) -> u32 {
+        self.seq
+    }
+
     /// How many own reliable messages wait for acknowledgements.
     #[must_use]
     pub(crate) fn unacked(&self) -> usize {

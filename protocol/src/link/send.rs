@@ -40,8 +40,14 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
     /// # Errors
     /// [`Full`] where there is no room for it.
     pub(crate) fn submit(&mut self, cx: &LinkContext<'_, N>, message: P, outgoing: Outgoing) -> Result<(), Full> {
-        let Outgoing { scope, to, sent_at } = outgoing;
+        let Outgoing { scope, mut to, sent_at } = outgoing;
         let delivery = message.delivery();
+        if scope == Scope::Neighbours && matches!(delivery, Delivery::Reliable | Delivery::ReliableLatest) {
+            to = to.without(cx.peers.hosts()); // they keep no session for this node
+            if to.is_empty() {
+                return Ok(());
+            }
+        }
         let Moment { now, random, timing } = cx.moment;
         let key = |message: &P| (message.kind(), message.name(), message.topic());
         let same = |old: &Pending<P>| key(&old.message) == key(&message);

@@ -5,6 +5,7 @@ use super::*;
 use crate::base::config::Timing;
 use crate::base::membership::Group;
 use crate::base::time::Duration;
+use crate::peers::table::Keep;
 use crate::peers::table::PeerTable;
 use crate::wire::{
     Attempt, Boots, Delivery, Destination, DropReason, Kind, Origin, Packet, Reach, ReliableHeader, decode, encode,
@@ -144,8 +145,9 @@ impl Board {
         let (kind, destination) = (Kind::HELLO, Destination::Broadcast);
         self.received += 1;
         let packet = Packet { kind, sender: NodeId(id), incarnation: 1, seq: self.received, destination, body: &[] };
+        let keep = Keep { me: self.me, leader: None };
         self.peers
-            .on_frame(Moment { now: Instant::ZERO, random: 0, timing: &Timing::RADIO }, &packet, u8::MAX)
+            .on_frame(Moment { now: Instant::ZERO, random: 0, timing: &Timing::RADIO }, keep, &packet, u8::MAX)
             .unwrap();
         self.peers.roster().set_of(NodeId(id))
     }
@@ -236,7 +238,8 @@ impl Board {
         }
         self.received += 1;
         let received = Packet { seq: self.received, ..packet.clone() };
-        self.peers.on_frame(Moment { now, random: 0, timing: &Timing::RADIO }, &received, u8::MAX)?;
+        let keep = Keep { me: self.me, leader: None };
+        self.peers.on_frame(Moment { now, random: 0, timing: &Timing::RADIO }, keep, &received, u8::MAX)?;
         let (header, origin) = (frame.header(), packet.origin());
         let mine = self.with(now, |link, cx| {
             link.relay(cx, &packet, &header);

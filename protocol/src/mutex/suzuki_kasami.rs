@@ -292,10 +292,16 @@ impl TokenLock for SuzukiKasami {
         match fact {
             Fact::PeerReset(set) => self.requests.iter_mut().for_each(|requests| requests.on_reset(set)),
             Fact::PeerUp(set) => {
+                let mut due_at = cx.now;
                 for &Requests { lock, number, open, .. } in &self.requests {
-                    if let Some(OpenRequest { id, .. }) = open {
+                    let Some(OpenRequest { id, .. }) = open else { continue };
+                    if due_at == cx.now {
                         out.send(set, Message::Request { lock, number, id });
+                    } else if let Some(local) = self.manager.get(lock) {
+                        // One a step: all at once, with what each lock's update sends, are more than a step may have.
+                        local.repeat_at(due_at);
                     }
+                    due_at = due_at.after(cx.timing.retry);
                 }
             }
             Fact::PeerDown(_) | Fact::View | Fact::Parent(_) | Fact::Leader { .. } | Fact::NoLeader => {}

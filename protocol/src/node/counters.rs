@@ -26,6 +26,8 @@ pub struct Counters {
     pub other_boot: u32,
     /// For somebody else.
     pub not_for_me: u32,
+    /// In this node's own name, of another boot: another node has its id, or somebody plays what it sent before a reboot.
+    pub same_id: u32,
     /// Of a stage this node does not have.
     pub no_stage: u32,
     /// Own near messages that found no room in the link.
@@ -45,6 +47,7 @@ impl Counters {
             DropReason::EarlierBoot => &mut self.outdated,
             DropReason::NoSession => &mut self.other_boot,
             DropReason::NotForMe => &mut self.not_for_me,
+            DropReason::SameId => &mut self.same_id,
             DropReason::UnknownKind => &mut self.no_stage,
         };
         *counter = counter.saturating_add(1);

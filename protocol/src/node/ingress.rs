@@ -11,7 +11,7 @@ use crate::election::Election;
 use crate::link::{Acks, Stream};
 use crate::mutex::Mutex;
 use crate::peers::detector::Heartbeat;
-use crate::peers::table::Hello;
+use crate::peers::table::{Hello, Keep};
 use crate::service::Service;
 use crate::wire::{
     self, Cipher, Destination, DropReason, FRAME_MAX, Origin, Packet, Payload, Reach, ReliableHeader, SealedFrame,
@@ -26,16 +26,26 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
     pub(super) fn on_frame(&mut self, now: Instant, bytes: &[u8], quality: u8) -> Result<(), DropReason> {
         let shared = &mut self.shared;
         let sealed = SealedFrame::read(&shared.config.key, bytes)?;
-        if sealed.sender().id == shared.config.me {
-            return Err(DropReason::NotForMe);
-        }
         // A recording costs no decryption. Nothing has changed before the frame is open.
-        shared.peers.check(sealed.sender(), sealed.seq())?;
+        let (mine, this_boot) = (sealed.sender().id == shared.config.me, sealed.sender() == shared.origin());
+        if !mine {
+            shared.peers.check(sealed.sender(), sealed.seq())?;
+        } else if this_boot && sealed.seq() <= shared.seq {
+            return Err(DropReason::NotForMe); // an echo
+        }
         let mut buffer = [0; FRAME_MAX];
         let packet = sealed.open(&shared.config.key, &mut buffer)?;
         shared.config.key.on_opened(sealed.key_number());
+        if mine {
+            shared.on_claim(now, packet.incarnation, this_boot);
+            return Err(DropReason::SameId);
+        }
+        if !shared.frames.admits(0, shared.peers.ahead(sealed.sender(), packet.seq)) {
+            return Err(DropReason::OutOfBounds);
+        }
+        let keep = Keep { me: shared.config.me, leader: self.election.leader().map(|(leader, _)| leader) };
         let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
-        let known = shared.peers.on_frame(moment, &packet, quality);
+        let known = shared.peers.on_frame(moment, keep, &packet, quality);
         self.report_links(now);
         if let Err(reason @ (DropReason::Duplicate | DropReason::EarlierBoot)) = known {
             return Err(reason);
@@ -61,7 +71,11 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         let shared = &mut self.shared;
         let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
         let me = shared.origin();
-        shared.peers.on_hello(moment, me, packet.sender, &hello);
+        let from = Origin { id: packet.sender, incarnation: packet.incarnation };
+        shared.peers.on_hello(moment, me, from, &hello);
+        if let Some(named) = hello.named.iter().find(|named| named.id == me.id) {
+            shared.on_named(now, packet.sender, named.incarnation);
+        }
         self.report_links(now);
         Ok(())
     }
@@ -104,6 +118,10 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         }
         let shared = &mut self.shared;
         shared.peers.on_heartbeat(shared.origin(), packet.sender, &heartbeat);
+        let me = shared.peers.group().set_of(shared.config.me);
+        if let Some(&(_, boot)) = heartbeat.named.iter().find(|(slot, _)| NodeSet::slot(usize::from(*slot)) == me) {
+            shared.on_named(now, packet.sender, boot);
+        }
         // A node that has just booted gives its peers the time to learn of that.
         let young = now.since(shared.booted_at) < shared.config.timing.heartbeat.times(UNPROVEN_HEARTBEATS);
         let proven = young || from.meets(shared.peers.confirmed());
@@ -133,11 +151,16 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             return Err(DropReason::NotForMe);
         }
         let from = packet.origin().id;
-        if !shared.peers.knows(from, scope) {
+        let known = shared.peers.knows(from, scope);
+        let crowded = scope == Scope::Neighbours && shared.peers.is_crowded();
+        if !known && !crowded {
             return Err(DropReason::NotBidirectional);
         }
         let mut sent_at = LamportTime(0);
         if let Destination::Reliable(header) = &packet.destination {
+            if !known {
+                return Err(DropReason::NotBidirectional);
+            }
             sent_at = header.attempt.sent_at;
             if G::GROUPED && !self.shared.admits_time(sent_at.0) {
                 return Err(DropReason::OutOfBounds); // it is not acknowledged: its origin says it again
@@ -187,7 +210,12 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         if G::GROUPED {
             self.link.relay(&cx, packet, header); // only messages to members take several hops
         }
-        if mine || !cx.is_for_me(&header.recipients) {
+        let for_me = cx.is_for_me(&header.recipients);
+        if mine {
+            let unsent = origin == self.shared.origin() && header.attempt.seq > self.link.last_seq();
+            self.shared.on_claim(now, origin.incarnation, unsent);
+        }
+        if mine || !for_me {
             return Err(DropReason::NotForMe);
         }
         let slot = self.shared.peers.on_reliable(origin)?;

@@ -8,6 +8,7 @@
 //! that was polled.
 
 use crate::algorithm::{self, Algorithm, Scope};
+use crate::base::capacity::Capacity;
 use crate::base::ceiling::Ceiling;
 use crate::base::cipher::Cipher;
 use crate::base::config::{Config, ConfigError, Moment};
@@ -17,11 +18,12 @@ use crate::base::key::Key;
 use crate::base::lamport::{LamportClock, LamportTime};
 use crate::base::membership::{Membership, NoGroup};
 use crate::base::quorum::Mode;
-use crate::base::records::Records;
+use crate::base::records::{Records, WriteRate};
 use crate::base::rng::Rng;
+use crate::base::stability::Stability;
 use crate::base::term::Term;
-use crate::base::time::Instant;
-use crate::election::Election;
+use crate::base::time::{CoarseInstant, Instant};
+use crate::election::{Election, Winner};
 use crate::lease::LeaderLease;
 use crate::link::Link;
 use crate::mutex::{self, Fence, LockId, Mutex, Refusal};
@@ -86,10 +88,14 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         let mode = config.mode;
         let Stages { election, mutex, service } = stages;
         let mut rng = Rng::new(boot.seed);
+        // Where the lowest wins, less capacity would be more.
+        let counts = |kept: &Records| kept.incarnation > 0 && election.winner() == Winner::Highest;
+        let stored = boot.records.filter(counts).map(|kept| kept.flaps);
+        let stability = Stability::at_boot(now, stored);
         let (records, quarantine) = if let Some(kept) = boot.records {
             // A boot that repeated an incarnation would repeat its nonces.
             let incarnation = kept.incarnation.checked_add(1).ok_or(ConfigError::NoMoreBoots)?;
-            (Records { incarnation, ..kept }, None)
+            (Records { incarnation, flaps: stability.flaps(), ..kept }, None)
         } else {
             // The number of earlier boots is unknown: a random number tells this one apart, and the node takes part in no
             // decision until every promise of an earlier boot has expired.
@@ -104,11 +110,17 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             booted_at: now,
             quarantine,
             capacity: None,
+            stability,
             records,
             unsaved: true,
+            write_rate: WriteRate::booting(now),
+            restart_at: None,
+            claimed: 0,
+            claimed_at: CoarseInstant::ZERO,
             lamport: LamportClock::after(records.lamport),
             terms: Ceiling::default(),
             times: Ceiling::default(),
+            frames: Ceiling::default(),
             seq: 0,
             peers,
             notices: Deque::new(),
@@ -136,6 +148,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
 
     /// Enters the group of these members, or none where there are none.
     fn join(&mut self, members: &[NodeId]) -> Result<(), ConfigError> {
+        if S::NEEDS_QUORUM && self.shared.config.mode != Mode::Quorum {
+            return Err(ConfigError::NeedsQuorum);
+        }
         if members.is_empty() {
             let needs_group = self.shared.config.mode == Mode::Quorum || self.uses(Scope::Group);
             return if needs_group { Err(ConfigError::NoGroup) } else { Ok(()) };
@@ -194,14 +209,24 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         }
         self.poll_service(now);
         let term = self.election.term_number();
-        self.shared.reserve(term, self.mutex.floor());
+        self.shared.reserve(now, term, self.mutex.floor());
         let used_up = term == u32::MAX || (G::GROUPED && self.shared.lamport.now() >= LamportTime::MAX);
         self.shared.halt_if(used_up, Halt::Numbers);
+        self.shared.answer_claim(now);
     }
 
     /// The records to write before anything is sent.
     pub fn poll_persist(&mut self) -> Option<Records> {
-        core::mem::take(&mut self.shared.unsaved).then_some(self.shared.records)
+        let shared = &mut self.shared;
+        let count = &mut shared.write_rate.count;
+        *count = count.saturating_add(u16::from(shared.unsaved));
+        core::mem::take(&mut shared.unsaved).then_some(shared.records)
+    }
+
+    /// How often records were polled to be written, in this boot; it stops at 65,535.
+    #[must_use]
+    pub const fn writes(&self) -> u16 {
+        self.shared.write_rate.count
     }
 
     /// The next notice for the application.
@@ -224,11 +249,18 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             self.mutex.deadline(),
             self.service.deadline(),
             self.shared.quarantine,
+            self.shared.restart_at,
             self.is_member().then(|| self.detector.deadline()),
             self.shared.peers.deadline().filter(|_| self.uses(Scope::Neighbours)),
             self.link.deadline(),
         ];
         deadlines.iter().flatten().min().copied()
+    }
+
+    /// The part of a capacity that this node advertises: less than all of it after flaps (see `base/stability.rs`).
+    #[must_use]
+    pub fn advertise(&self, capacity: Capacity) -> Capacity {
+        self.shared.stability.weigh(capacity)
     }
 
     /// The leader, as far as this node knows.

@@ -5,17 +5,26 @@ use crate::algorithm::{Audience, Context, Scope};
 use crate::base::capacity::{Candidate, Capacity};
 use crate::base::ceiling::{Ceiling, TIMES_BLOCK};
 use crate::base::config::{Config, Moment};
-use crate::base::ids::NodeSet;
+use crate::base::ids::{NodeId, NodeSet};
+use crate::base::incarnation::INCARNATION_DRAWN;
 use crate::base::lamport::{LamportClock, LamportTime};
 use crate::base::membership::Membership;
-use crate::base::records::Records;
+use crate::base::records::{Records, WriteRate};
 use crate::base::rng::Rng;
-use crate::base::time::Instant;
+use crate::base::stability::Stability;
+use crate::base::time::{CoarseInstant, Duration, Instant};
 use crate::link::LinkContext;
 use crate::peers::detector::{Detector, DetectorContext};
 use crate::peers::table::PeerTable;
 use crate::wire::Origin;
 use heapless::Deque;
+
+/// How long after the last frame in its name a node restarts, in heartbeats.
+const CLAIM_HEARTBEATS: u32 = 4;
+/// How long a node shares its boot with another that has its id.
+const REPEATS_MAX: Duration = Duration::from_secs(30);
+/// The shortest time between two such restarts: each writes records.
+const RESTART_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Configuration, clocks, records, peers, and what leaves for the host. Stages, link and detector stand beside it, so each
 /// of them may change while it reads this.
@@ -27,13 +36,22 @@ pub(super) struct Shared<const N: usize, K> {
     /// Until when a node that lost its records takes part in no decision.
     pub(super) quarantine: Option<Instant>,
     pub(super) capacity: Option<Capacity>,
+    pub(super) stability: Stability,
     pub(super) records: Records,
     /// Whether `records` must be written before anything is sent.
     pub(super) unsaved: bool,
+    pub(super) write_rate: WriteRate,
+    /// When this node restarts, as somebody sent in its name, and in which boot that was.
+    pub(super) restart_at: Option<Instant>,
+    pub(super) claimed: u32,
+    /// When it first did, where it restarts.
+    pub(super) claimed_at: CoarseInstant,
     pub(super) lamport: LamportClock,
     /// How far messages may move the term and the Lamport time.
     pub(super) terms: Ceiling,
     pub(super) times: Ceiling,
+    /// How far ahead of the last frame of its sender one may be.
+    pub(super) frames: Ceiling,
     /// The sequence number of the last frame.
     pub(super) seq: u32,
     pub(super) peers: PeerTable<N>,
@@ -46,7 +64,14 @@ impl<const N: usize, K> Shared<N, K> {
     /// This node as a candidate; `None` while it may not lead.
     pub(super) fn candidate(&self) -> Option<Candidate> {
         let fit = self.config.may_lead && self.quarantine.is_none();
-        self.capacity.filter(|_| fit).map(|capacity| Candidate { capacity, id: self.config.me })
+        let capacity = self.capacity.filter(|_| fit)?;
+        Some(Candidate { capacity: self.stability.weigh(capacity), id: self.config.me })
+    }
+
+    /// Stores how often the node has flapped, where that changed.
+    pub(super) fn store_flaps(&mut self) {
+        self.unsaved |= self.records.flaps != self.stability.flaps();
+        self.records.flaps = self.stability.flaps();
     }
 
     /// This node in its present boot.
@@ -58,13 +83,13 @@ impl<const N: usize, K> Shared<N, K> {
     /// whom, and every node heard counts as a contender for the air.
     pub(super) fn link_context(&mut self, now: Instant, hellos: bool) -> LinkContext<'_, N> {
         let moment = Moment::new(now, &mut self.rng, &self.config.timing);
-        let crowd = if hellos { self.peers.bidirectional() } else { self.peers.in_range() };
+        let known = if hellos { self.peers.bidirectional() } else { self.peers.in_range() };
         LinkContext {
             me: self.config.me,
             incarnation: self.records.incarnation,
             hops: self.config.hops,
             peers: &self.peers,
-            crowd: crowd.len(),
+            crowd: self.peers.crowd(known),
             moment,
         }
     }
@@ -120,10 +145,13 @@ impl<const N: usize, K> Shared<N, K> {
             uptime: now.since(self.booted_at),
             me: self.config.me,
             candidate: self.candidate(),
+            hold: self.stability.hold(),
             roster,
             peers,
             up,
             near,
+            crowd: self.peers.crowd(near),
+            crowded: self.peers.is_crowded(),
             audience,
             better,
             best_peer,
@@ -147,11 +175,58 @@ impl<const N: usize, K> Shared<N, K> {
     }
 
     /// Reserves the terms and Lamport times up to these, in the records.
-    pub(super) fn reserve(&mut self, term: u32, lamport: LamportTime) {
+    pub(super) fn reserve(&mut self, now: Instant, term: u32, lamport: LamportTime) {
         self.lamport.observe(lamport);
-        let covered = self.records.covering(term, self.lamport.now());
-        self.unsaved |= covered != self.records;
-        self.records = covered;
+        let lamport = self.lamport.now();
+        if !self.records.cover(term, lamport) {
+            let growth = self.write_rate.on_write(now);
+            self.records.reserve(term, lamport, growth);
+            self.unsaved = true;
+        }
+    }
+
+    /// Somebody with the key uses this node's id in the boot `boot`. Where peers would take that for a later boot than the
+    /// present one, or it `repeats` numbers of the present one, they no longer listen to this node: it restarts above it.
+    ///
+    /// Another node with this id that goes on sending in a later boot is left in peace; two of them out of each other's range
+    /// restart each other twice a minute. The order of drawn boots is unknown, and a recording must not restart a node.
+    pub(super) fn on_claim(&mut self, now: Instant, boot: u32, repeats: bool) {
+        let own = self.records.incarnation;
+        if repeats || (boot > own && own < INCARNATION_DRAWN) {
+            self.claimed = self.claimed.max(boot);
+            if self.restart_at.is_none() {
+                self.claimed_at = CoarseInstant::of(now);
+            }
+            let quiet = self.config.timing.heartbeat.times(CLAIM_HEARTBEATS);
+            let shared = REPEATS_MAX.minus(self.claimed_at.elapsed(now));
+            let wait = if repeats { quiet.min(shared) } else { quiet };
+            self.restart_at = Some(now.after(wait).max(self.booted_at.after(RESTART_INTERVAL)));
+        }
+    }
+
+    /// A peer named this node in the boot `boot`. It does so again and again where that boot does not answer.
+    ///
+    /// Where it has named the present boot before, this is no recording: `boot` came after it, also where both were drawn.
+    pub(super) fn on_named(&mut self, now: Instant, from: NodeId, boot: u32) {
+        if self.restart_at.is_none() {
+            let confirmed = self.peers.confirmed().meets(self.peers.roster().set_of(from));
+            let drawn = boot >= INCARNATION_DRAWN && boot != self.records.incarnation;
+            self.on_claim(now, boot, confirmed && drawn);
+        }
+    }
+
+    /// Stops this node where a claim says so: the next boot is above what was claimed.
+    pub(super) fn answer_claim(&mut self, now: Instant) {
+        if self.restart_at.is_some_and(|at| at <= now) {
+            // No count is above a boot that was drawn; another drawn one is as good. Two nodes that restart each other at
+            // the same moment had better not meet in one boot again.
+            let random = self.rng.next_u32();
+            let counted = self.claimed.saturating_add(random & 15);
+            let drawn = (random | INCARNATION_DRAWN) & !1;
+            self.records.incarnation = if counted < INCARNATION_DRAWN { counted } else { drawn };
+            self.unsaved = true;
+            self.halt(Halt::Superseded);
+        }
     }
 
     pub(super) fn notify(&mut self, notice: Notice) {

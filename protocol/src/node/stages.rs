@@ -26,6 +26,8 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         if shared.quarantine.is_some_and(|until| until <= now) {
             shared.quarantine = None;
         }
+        shared.stability.on_timeout(now);
+        shared.store_flaps();
         let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
         shared.peers.on_timeout(moment);
         self.report_links(now);
@@ -99,6 +101,10 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         let mut out = Outbox::new();
         let step = |election: &mut E, cx: &Context<'_>, out: &mut Outbox<_, _>| election.handle(cx, input, out);
         runner.run(scope, stages.election, &mut out, StageMessage::Election, step);
+        if self.election.take_deposed() {
+            self.shared.stability.on_flap(now);
+            self.shared.store_flaps();
+        }
         let me = self.shared.config.me;
         for notice in out.notices() {
             let fact = match *notice {
@@ -113,6 +119,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         }
         if M::PRESENT {
             self.report_parent(now);
+        }
+        if S::ROUTED {
+            self.report_route(now);
         }
     }
 
@@ -138,6 +147,15 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             if let Some(parent) = parent {
                 self.step_mutex(now, algorithm::Input::Fact(Fact::Parent(parent)));
             }
+        }
+    }
+
+    /// Reports to the service which neighbour is on the way to the leader, when that changes.
+    fn report_route(&mut self, now: Instant) {
+        let roster = self.shared.peers.roster();
+        let parent = self.election.parent().slots().find_map(|slot| roster.id_of(slot));
+        if let Some(parent) = parent.filter(|_| parent != self.service.parent()) {
+            self.step_service(now, algorithm::Input::Fact(Fact::Parent(parent)));
         }
     }
 

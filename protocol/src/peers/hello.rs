@@ -18,7 +18,9 @@ pub struct Hello {
     pub complete: bool,
     /// How many of the named ones have not listed the sender yet, or not its present boot; they stand first.
     pub waiting: u8,
-    /// Those, and the ones that wait to be named, each in the boot it was received in.
+    /// How many of the named ones, the last, are guests: the sender's table has no slot for them.
+    pub guests: u8,
+    /// Those that wait or are waited for, and guests, each in the boot it was received in.
     pub named: Vec<Origin, LISTED_MAX>,
     /// The others.
     pub listed: Vec<NodeId, LISTED_MAX>,
@@ -28,10 +30,7 @@ impl Hello {
     /// Lists a node. It is named by its boot where it `asks` for that, or where the sender `waits` to be listed by it.
     /// Returns whether there was room.
     pub(super) fn list(&mut self, node: Origin, asks: bool, waits: bool) -> bool {
-        let bytes = self.named.iter().flat_map(|named| [named.id.0, named.incarnation]);
-        let bytes = bytes.chain(self.listed.iter().map(|id| id.0)).chain([node.id.0]);
-        let more = if asks || waits { encoded_bytes(node.incarnation) } else { 0 };
-        if bytes.map(encoded_bytes).fold(more, usize::saturating_add) >= ID_BYTES_MAX {
+        if !self.has_room_for(node, asks || waits) {
             return false;
         }
         if !asks && !waits {
@@ -48,6 +47,20 @@ impl Hello {
             self.waiting = self.waiting.saturating_add(1);
         }
         true
+    }
+
+    /// Names a guest, after all others; returns whether there was room.
+    pub(super) fn list_guest(&mut self, guest: Origin) -> bool {
+        let listed = self.has_room_for(guest, true) && self.named.push(guest).is_ok();
+        self.guests = self.guests.saturating_add(listed.into());
+        listed
+    }
+
+    fn has_room_for(&self, node: Origin, by_boot: bool) -> bool {
+        let bytes = self.named.iter().flat_map(|named| [named.id.0, named.incarnation]);
+        let bytes = bytes.chain(self.listed.iter().map(|id| id.0)).chain([node.id.0]);
+        let more = if by_boot { encoded_bytes(node.incarnation) } else { 0 };
+        bytes.map(encoded_bytes).fold(more, usize::saturating_add) < ID_BYTES_MAX
     }
 }
 

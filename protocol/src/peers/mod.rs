@@ -2,6 +2,7 @@
 
 use crate::base::ids::NodeSet;
 
+mod crowd;
 pub mod detector;
 mod heartbeat;
 mod hello;

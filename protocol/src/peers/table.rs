@@ -14,9 +14,11 @@
 //! nodes in the remaining slots, until others need these.
 //!
 //! # Limits
-//! A node that is no member and was silent for longest gives its slot to a new one. Its window is lost with it: where
-//! more nodes come and go than the table has slots, a recording of this very boot may count once more.
+//! A node that is no member and was silent for longest gives its slot to a new one; where all are up, the one of the
+//! lowest weight (`peers/crowd.rs`). Its window is lost with it: where more nodes come and go than the table has slots, a
+//! recording of this very boot may count once more.
 
+use super::crowd::{Crowd, weight};
 use super::quality::LinkQuality;
 use super::trickle::Trickle;
 use super::window::SequenceWindow;
@@ -26,21 +28,21 @@ use crate::base::incarnation::IncarnationFilter;
 use crate::base::membership::Scope;
 use crate::base::time::{CoarseInstant, Duration, Instant, earliest};
 use crate::wire::{DropReason, Origin, Packet};
+use heapless::Vec;
+
+mod hellos;
 
 pub(crate) use super::Changes;
 use super::heartbeat::Heartbeat;
 pub use super::hello::Hello;
+use hellos::GUESTS_MAX;
 
-/// Incomplete hellos in a row that may omit this node before the link counts as unidirectional.
-const UNLISTED_MAX: u8 = 6;
 /// Shortest timeout of a silent neighbour, in heartbeats: it may have had nothing to send.
 const SILENT_HEARTBEATS: u32 = 8;
 /// Timeout of a silent neighbour, in its longest intervals between frames.
 const SILENT_INTERVALS: u32 = 8;
 /// Longest timeout of a silent neighbour, in the longest intervals between hellos.
 const SILENT_HELLOS: u32 = 4;
-/// Longest interval between the hellos of a node that searches neighbours, in heartbeats.
-const SEARCH_HEARTBEATS: u32 = 2;
 
 /// The state of one peer's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,8 +89,15 @@ impl Peer {
     }
 }
 
-/// The peers of one node.
+/// Which nodes a full table keeps: the links of the highest weights to `me`, and the leader whatever its weight.
 #[derive(Clone, Copy, Debug)]
+pub(crate) struct Keep {
+    pub(crate) me: NodeId,
+    pub(crate) leader: Option<NodeId>,
+}
+
+/// The peers of one node.
+#[derive(Clone, Debug)]
 pub struct PeerTable<const N: usize> {
     roster: Roster<N>,
     peers: [Peer; N],
@@ -107,6 +116,11 @@ pub struct PeerTable<const N: usize> {
     lost_at: Option<CoarseInstant>,
     /// The slot from which the next hello lists ids.
     cursor: usize,
+    /// How many nodes are in range beyond the table, and those of them that the next hello is to name.
+    crowd: Crowd,
+    guests: Vec<Origin, GUESTS_MAX>,
+    /// Neighbours whose tables have no slot for this node, which is their guest.
+    hosts: NodeSet,
     /// Which nodes of this table each neighbour receives well, by its own hellos, and so is received by.
     audience: [FirstSlots; N],
     /// The member in range over which the newest word of each member came first, by slot.
@@ -131,6 +145,9 @@ impl<const N: usize> PeerTable<N> {
             hello: Trickle::new(moment),
             lost_at: None,
             cursor: 0,
+            crowd: Crowd::default(),
+            guests: Vec::new(),
+            hosts: NodeSet::EMPTY,
             audience: [FirstSlots::EMPTY; N],
             next_hops: [u8::MAX; N],
             check_at: None,
@@ -171,6 +188,21 @@ impl<const N: usize> PeerTable<N> {
     /// Returns the neighbours: the nodes in range that receive this node too.
     pub(crate) const fn bidirectional(&self) -> NodeSet {
         self.bidirectional
+    }
+
+    /// Returns how many nodes compete for the air here, where `known` of the table do.
+    pub(crate) fn crowd(&self, known: NodeSet) -> u32 {
+        self.crowd.estimate(known.len())
+    }
+
+    /// Returns whether far more nodes are in range than the table has slots.
+    pub(crate) const fn is_crowded(&self) -> bool {
+        self.crowd.is_beyond_table()
+    }
+
+    /// Returns the neighbours that have no slot for this node.
+    pub(crate) const fn hosts(&self) -> NodeSet {
+        self.hosts.and(self.bidirectional)
     }
 
     /// Returns which nodes each node receives well, by slot.
@@ -245,15 +277,28 @@ impl<const N: usize> PeerTable<N> {
         if reboot || window.accept(seq).is_some() { Ok(()) } else { Err(DropReason::Duplicate) }
     }
 
-    /// Records the sender of a frame.
+    /// Returns how far a frame is ahead of the last one of its sender's boot; 0 for a boot that is new.
+    pub(crate) fn ahead(&self, sender: Origin, seq: u32) -> u32 {
+        let peer = self.roster.view().slot_of(sender.id).and_then(|slot| self.peers.get(slot));
+        let known = peer.filter(|peer| peer.incarnation.current() == sender.incarnation);
+        known.map_or(0, |peer| seq.saturating_sub(peer.window.highest()))
+    }
+
+    /// Records the sender of a frame. In a full table `keep` decides which nodes stay.
     ///
     /// # Errors
     /// [`DropReason::Duplicate`], [`DropReason::EarlierBoot`], or [`DropReason::NoRoom`] for a node that finds no slot.
-    pub(crate) fn on_frame(&mut self, moment: Moment<'_>, packet: &Packet<'_>, quality: u8) -> Result<(), DropReason> {
-        let slot = match self.roster.view().slot_of(packet.sender) {
-            Some(slot) => slot,
-            None => self.add(packet.sender, moment.now)?,
-        };
+    pub(crate) fn on_frame(
+        &mut self,
+        moment: Moment<'_>,
+        keep: Keep,
+        packet: &Packet<'_>,
+        quality: u8,
+    ) -> Result<(), DropReason> {
+        let known = self.roster.view().slot_of(packet.sender);
+        let slot = known.or_else(|| self.add(keep, packet.sender, moment.now));
+        self.crowd.record(slot.is_none());
+        let slot = slot.ok_or(DropReason::NoRoom)?;
         self.on_incarnation(slot, packet.incarnation)?;
         let Some(peer) = self.peers.get_mut(slot) else { return Err(DropReason::NoRoom) };
         let missing = peer.window.accept(packet.seq).ok_or(DropReason::Duplicate)?;
@@ -330,40 +375,6 @@ impl<const N: usize> PeerTable<N> {
         self.asking.meets(self.in_range.and(self.members))
     }
 
-    /// Records which nodes a neighbour receives.
-    pub(crate) fn on_hello(&mut self, moment: Moment<'_>, me: Origin, from: NodeId, hello: &Hello) {
-        let Some(slot) = self.roster.view().slot_of(from) else { return };
-        let Some(peer) = self.peers.get_mut(slot) else { return };
-        let ids = hello.named.iter().map(|named| named.id).chain(hello.listed.iter().copied());
-        let listed = ids.fold(NodeSet::EMPTY, |set, id| set.with(self.roster.view().set_of(id)));
-        if let Some(audience) = self.audience.get_mut(slot) {
-            *audience = if hello.complete { listed } else { NodeSet::from(*audience).with(listed) }.into();
-        }
-        let named = hello.named.iter().position(|named| named.id == me.id);
-        let names_me = named.and_then(|at| hello.named.get(at)) == Some(&me);
-        let waits = named.is_some_and(|at| at < usize::from(hello.waiting));
-        let set = NodeSet::slot(slot);
-        if names_me {
-            self.confirmed = self.confirmed.with(set);
-        }
-        if waits {
-            self.asking = self.asking.with(set);
-        }
-        let answer = if names_me || (self.confirmed.meets(set) && hello.listed.contains(&me.id)) {
-            peer.unlisted = 0;
-            peer.hears_me = true;
-            waits
-        } else {
-            peer.unlisted = peer.unlisted.saturating_add(1);
-            peer.hears_me &= !hello.complete && peer.unlisted < UNLISTED_MAX;
-            !peer.hears_me && peer.unlisted <= UNLISTED_MAX // it may not have received a frame of this node yet
-        };
-        if answer && peer.quality.good {
-            self.reset_hello(moment);
-        }
-        self.update_link(moment, slot);
-    }
-
     /// Drops the links of neighbours that have been silent for too long. The table remembers them.
     pub(crate) fn on_timeout(&mut self, moment: Moment<'_>) {
         if self.check_at.is_none_or(|at| at > moment.now) {
@@ -389,40 +400,6 @@ impl<const N: usize> PeerTable<N> {
         }
     }
 
-    /// Returns the longest interval between hellos: short for a node without neighbours, or that has lost one, as another
-    /// network may come into range at any moment.
-    fn longest_interval(&self, moment: Moment<'_>) -> Duration {
-        let search = moment.timing.hello_max.times(SILENT_HELLOS);
-        let lost = self.lost_at.is_some_and(|at| at.elapsed(moment.now) < search);
-        if self.in_range.is_empty() || lost {
-            moment.timing.heartbeat.times(SEARCH_HEARTBEATS)
-        } else {
-            moment.timing.hello_max
-        }
-    }
-
-    /// Returns the hello that is due, if one is.
-    pub(crate) fn poll_hello(&mut self, moment: Moment<'_>) -> Option<Hello> {
-        if !self.hello.poll(moment, self.longest_interval(moment)) {
-            return None;
-        }
-        let roster = self.roster.view();
-        let start = core::mem::take(&mut self.cursor);
-        let mut hello = Hello { complete: start == 0, ..Hello::default() };
-        for slot in self.in_range.slots().filter(|&slot| slot >= start) {
-            let Some(peer) = self.peers.get(slot).filter(|peer| peer.quality.good) else { continue };
-            let (Some(id), set) = (roster.id_of(slot), NodeSet::slot(slot)) else { continue };
-            let node = Origin { id, incarnation: peer.incarnation.current() };
-            if !hello.list(node, self.asking.meets(set), !peer.hears_me) {
-                self.cursor = slot;
-                hello.complete = false;
-                break;
-            }
-            self.asking = self.asking.without(set);
-        }
-        Some(hello)
-    }
-
     /// Returns when to call [`PeerTable::on_timeout`] and [`PeerTable::poll_hello`].
     pub(crate) fn deadline(&self) -> Option<Instant> {
         earliest(Some(self.hello.deadline()), self.check_at)
@@ -436,30 +413,45 @@ impl<const N: usize> PeerTable<N> {
         peer.last_frame = CoarseInstant::of(moment.now);
         peer.interval = moment.timing.hello_min;
         (peer.unlisted, peer.hears_me) = (0, false);
+        self.hosts = self.hosts.without(NodeSet::slot(slot));
         self.check_at = earliest(self.check_at, Some(moment.now.after(peer.timeout(moment.timing))));
     }
 
-    /// Adds a node that is not in the table; returns its slot.
-    fn add(&mut self, id: NodeId, now: Instant) -> Result<usize, DropReason> {
+    /// Adds a node that is not in the table; returns its slot. In a full table it replaces another that is no member:
+    /// the node that was silent for longest; one whose frames mostly get lost; or the one of the lowest weight, if its own
+    /// is higher.
+    fn add(&mut self, keep: Keep, id: NodeId, now: Instant) -> Option<usize> {
         let all = self.roster.view().all();
         if all == NodeSet::first(N) {
-            // The node that was silent for longest gives up its slot, or one that does not receive this node.
-            let strangers = all.without(self.members);
+            let leader = keep.leader.map_or(NodeSet::EMPTY, |leader| self.roster.view().set_of(leader));
+            let strangers = all.without(self.members).without(leader);
             let absent = strangers.without(self.in_range).slots();
             let oldest = absent.max_by_key(|&slot| self.peers.get(slot).map(|peer| peer.last_frame.elapsed(now)));
-            let one_way = strangers.without(self.bidirectional).slots();
-            let removed = NodeSet::slot(oldest.or_else(|| one_way.min()).ok_or(DropReason::NoRoom)?);
+            let faint = || strangers.slots().find(|&slot| !self.is_good(slot));
+            let removed = oldest.or_else(faint).or_else(|| self.outweighed_by(keep, id, strangers));
+            let slot = removed?;
+            let removed = NodeSet::slot(slot);
+            self.invite(slot);
+            self.drop_link(removed);
             self.in_range = self.in_range.without(removed);
             self.roster.remove(removed);
         }
-        let slot = self.roster.insert(id).ok_or(DropReason::NoRoom)?;
+        let slot = self.roster.insert(id)?;
         if let (Some(peer), Some(audience)) = (self.peers.get_mut(slot), self.audience.get_mut(slot)) {
             (*peer, *audience) = (Peer::UNKNOWN, FirstSlots::EMPTY);
         }
         for audience in &mut self.audience {
             *audience = NodeSet::from(*audience).without(NodeSet::slot(slot)).into(); // what was said of the node before
         }
-        Ok(slot)
+        Some(slot)
+    }
+
+    /// Returns the slot of the lowest weight of `set`, if the weight of `id` is higher, or it leads.
+    fn outweighed_by(&self, keep: Keep, id: NodeId, set: NodeSet) -> Option<usize> {
+        let roster = self.roster.view();
+        let weigh = |slot: usize| roster.id_of(slot).map_or(0, |other| weight(keep.me, other));
+        let lightest = set.slots().min_by_key(|&slot| weigh(slot));
+        lightest.filter(|&slot| keep.leader == Some(id) || weigh(slot) < weight(keep.me, id))
     }
 
     /// Updates whether a link is bidirectional.
@@ -483,10 +475,6 @@ impl<const N: usize> PeerTable<N> {
         self.changes.down = self.changes.down.with(set.and(self.bidirectional));
         self.changes.up = self.changes.up.without(set);
         self.bidirectional = self.bidirectional.without(set);
-    }
-
-    fn reset_hello(&mut self, moment: Moment<'_>) {
-        self.hello.reset(moment, self.in_range.len());
     }
 }
 

@@ -33,11 +33,12 @@ impl Trickle {
     }
 
     /// Returns whether a hello is due, and if so doubles the interval, up to `longest`.
-    pub(super) fn poll(&mut self, moment: Moment<'_>, longest: Duration) -> bool {
+    pub(super) fn poll(&mut self, moment: Moment<'_>, in_range: u32, longest: Duration) -> bool {
         if self.next > moment.now {
             return false;
         }
-        self.interval = self.interval.times(2).min(longest);
+        let crowded = shortest(moment.timing, in_range).mul_ratio(1, 2);
+        self.interval = self.interval.max(crowded).times(2).min(longest.max(crowded));
         let half = self.interval.mul_ratio(1, 2);
         self.next = moment.now.after(half.plus(jitter(self.interval, moment.random)));
         true
@@ -81,7 +82,7 @@ mod tests {
         for _ in 0..16 {
             let now = timer.deadline();
             let longest = TIMING.hello_max;
-            assert!(timer.poll(moment(now), longest) && !timer.poll(moment(now), longest));
+            assert!(timer.poll(moment(now), 4, longest) && !timer.poll(moment(now), 4, longest));
             intervals.push(timer.deadline().since(now));
         }
         // From half an interval to one and a half, by the draw: half with this one.

@@ -17,6 +17,11 @@ impl SequenceWindow {
         Self { highest: seq.saturating_sub(1), received: 0 }
     }
 
+    /// The highest number received.
+    pub(super) const fn highest(self) -> u32 {
+        self.highest
+    }
+
     /// Accepts frame `seq`; returns how many frames are missing between it and the highest before. `None` for a
     /// duplicate, and for a frame below the window.
     pub(super) fn accept(&mut self, seq: u32) -> Option<u32> {

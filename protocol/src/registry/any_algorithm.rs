@@ -109,6 +109,14 @@ for_each_mutex! {
     any_algorithm ($) [] mutex, AnyMutex, AnyMutexMessage, each_mutex, "Any lock there is.", "A message of any lock.":
 }
 
+impl AnyElection {
+    /// Returns the names of the elections of one leader, not of one for each cluster.
+    pub fn of_one_leader() -> impl Iterator<Item = &'static str> {
+        let one_leader = |name: &&str| Self::by_name(name).is_some_and(|election| election.horizon().is_none());
+        Self::NAMES.iter().copied().filter(one_leader)
+    }
+}
+
 impl Election for AnyElection {
     fn resume(&mut self, number: u32) {
         each_election!(self, one => one.resume(number));
@@ -122,6 +130,10 @@ impl Election for AnyElection {
         each_election!(self, one => one.leader())
     }
 
+    fn take_deposed(&mut self) -> bool {
+        each_election!(self, one => one.take_deposed())
+    }
+
     fn winner(&self) -> Winner {
         each_election!(self, one => Election::winner(one))
     }
@@ -132,6 +144,10 @@ impl Election for AnyElection {
 
     fn heartbeat(&self) -> Option<u32> {
         each_election!(self, one => one.heartbeat())
+    }
+
+    fn horizon(&self) -> Option<u8> {
+        each_election!(self, one => one.horizon())
     }
 }
 

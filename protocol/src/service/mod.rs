@@ -14,12 +14,17 @@ pub mod application;
 pub mod clock_sync;
 pub mod demo;
 pub mod observer;
+pub mod requests;
+pub mod sequencer;
 pub mod snapshot;
 pub mod termination;
 
 pub use app_service::AppService;
 pub use application::Application;
+pub use sequencer::Sequencer;
 
+#[cfg(doc)]
+use crate::algorithm::Fact;
 use crate::algorithm::{Algorithm, Context, Input, OUTPUTS_MAX, Outbox, Scope};
 use crate::base::ids::NodeId;
 use crate::base::time::Instant;
@@ -59,6 +64,17 @@ impl InstanceId {
 pub trait Service: Algorithm<Message: wire::Payload, Notice: Clone> {
     /// Whether the node has a service.
     const PRESENT: bool = true;
+
+    /// Whether it sends to neighbours on the way to the leader, and is to know which one is next ([`Fact::Parent`]).
+    const ROUTED: bool = false;
+
+    /// Whether it works only in mode *quorum*.
+    const NEEDS_QUORUM: bool = false;
+
+    /// Returns the neighbour on the way to the leader that it was told of last.
+    fn parent(&self) -> Option<NodeId> {
+        None
+    }
 
     /// Starts in this incarnation of the node.
     fn resume(&mut self, _incarnation: u32) {}

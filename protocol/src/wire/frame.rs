@@ -171,6 +171,8 @@ pub enum DropReason {
     NoSession,
     /// For another node.
     NotForMe,
+    /// In the name of its reader, who did not send it in this boot.
+    SameId,
     /// Of a kind this node does not have.
     UnknownKind,
 }

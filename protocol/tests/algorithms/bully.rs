@@ -2,7 +2,7 @@
 
 use crate::support::prelude::*;
 use protocol::election::Command;
-use protocol::election::bully::{Bully, Options, Recovery, Transport};
+use protocol::election::bully::{Bully, Message, Options, Recovery, Transport};
 use protocol::node::Input;
 use protocol::registry::message_name;
 use std::collections::BTreeSet;
@@ -37,6 +37,42 @@ fn b13_four_finds_seven_dead_five_and_six_answer_six_wins_and_seven_returns() {
     assert_eq!(net.leader(), Some(NodeId(6)));
     net.boot(6).run_secs(60);
     assert_eq!(net.leader(), Some(NodeId(7)));
+}
+
+#[test]
+fn b13_who_answers_holds_an_election_of_its_own() {
+    let mut net = leaderless(7, Options::default());
+    net.elect(&[3], ELECTION);
+    assert_eq!(BTreeSet::from_iter(senders(&net, "ok")), BTreeSet::from([4, 5]), "5 and 6 answer");
+    assert_eq!(BTreeSet::from_iter(senders(&net, "election")), BTreeSet::from([3, 4, 5]), "and hold elections");
+    assert_eq!(BTreeSet::from_iter(senders(&net, "coordinator")), BTreeSet::from([5]), "6 alone announces that it won");
+}
+
+#[test]
+fn b7_a_worse_leader_is_answered_at_once_while_it_is_new() {
+    let mut net = room(4, Options::default()).with_filter(|sender, _| sender != 3); // the best is not heard
+    net.run_until(Duration::from_secs(10), |net| net.leaders()[0].is_some_and(|(leader, _)| leader == NodeId(3)));
+    net.set_filter(|_, _| true);
+    let timing = Timing::LAN;
+    // It waits until the election it missed is surely over, the shares of the best in the stagger, and a failed answer.
+    net.run(timing.takeover_delay_unsettled.plus(timing.heartbeat).plus(timing.stagger));
+    assert_eq!(net.leader(), Some(NodeId(4)));
+}
+
+#[test]
+fn b7_the_announcement_of_a_lower_id_is_answered_in_the_same_step() {
+    let announced = || Message::Coordinator { term: term(1, 2), leader: candidate(500, 2), runner_up: None };
+    let mut third = Single::new(3, roster(1..=5), Bully::default());
+    let asks = Message::Election { term: term(2, 3), caller: Some(candidate(500, 3)) };
+    let elections = |sends: Vec<(NodeSet, Message)>| -> Vec<_> {
+        sends.into_iter().filter(|(_, message)| !matches!(message, Message::Ask)).collect()
+    };
+    assert_eq!(elections(third.receive(2, announced())), [(members(&[4, 5]), asks)], "it asks those that are better");
+    let mut best = Single::new(5, roster(1..=5), Bully::default());
+    let wins = Message::Coordinator { term: term(2, 5), leader: candidate(500, 5), runner_up: None };
+    assert_eq!(elections(best.receive(2, announced())), [(members(&[1, 2, 3, 4]), wins)], "the best just announces");
+    let mut first = Single::new(1, roster(1..=5), Bully::default());
+    assert_eq!(elections(first.receive(2, announced())), [], "and whoever is worse follows");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! What several elections of a group have in common, on whole nodes.
 
 use crate::support::prelude::*;
-use protocol::election::{ChangRoberts, Lelann, Ring};
-use protocol::registry::AnyElection;
+use protocol::base::capacity::Capacity;
+use protocol::election::appointment::Appointment;
+use protocol::election::{ChangRoberts, Command, Election, Lelann, Ring};
+use protocol::node::Input;
+use protocol::registry::{AnyElection, message_name};
 
 /// The elections of a group by name; all but the first on a ring.
 const ELECTIONS: [&str; 4] = ["bully", "ring", "chang-roberts", "lelann"];
@@ -18,6 +21,107 @@ fn b3_r1_c5_l1_nodes_that_start_together_elect_the_best() {
         let mut net = room(name, 5);
         net.run_secs(5);
         assert_eq!(net.leader(), Some(NodeId(5)), "{name}");
+    }
+}
+
+/// Messages that only rounds of an election have.
+const OF_ROUNDS: [&str; 4] = ["election", "number", "ok", "elected"];
+
+#[test]
+fn e8_however_often_members_call_each_holds_one_election_at_a_time() {
+    for name in ELECTIONS {
+        let messages = |calls: usize| {
+            let mut net = room(name, 6);
+            net.run_secs(20);
+            net.sent.clear();
+            for _ in 0..calls {
+                net.put(1, Input::Election(Command::Call));
+            }
+            net.run_secs(2);
+            assert_eq!(net.leader(), Some(NodeId(6)), "{name}");
+            let key = net.key();
+            let named = net.sent.iter().filter_map(|(_, bytes)| message_name(&key, bytes));
+            named.filter(|name| OF_ROUNDS.contains(name)).count()
+        };
+        let once = messages(1);
+        assert!(once > 0, "{name}");
+        assert_eq!(messages(20), once, "{name}: nineteen more calls change nothing");
+        let mut net = room(name, 6);
+        net.run_secs(20);
+        for _ in 0..5 {
+            (0..6).for_each(|member| _ = net.put(member, Input::Election(Command::Call)));
+            net.run(Duration::from_millis(3));
+        }
+        net.run_secs(3);
+        assert_eq!(net.leader(), Some(NodeId(6)), "{name}: whoever calls, and however often");
+    }
+}
+
+#[test]
+fn e8_while_a_node_holds_an_election_further_calls_change_nothing() {
+    for name in AnyElection::NAMES {
+        let mut node = Single::new(2, roster(1..=5), AnyElection::by_name(name).unwrap());
+        node.command(Command::Call);
+        for _ in 0..5 {
+            let before = node.algorithm;
+            assert_eq!(node.command(Command::Call), [], "{name}: sends nothing");
+            assert_eq!(node.algorithm.term_number(), before.term_number(), "{name}: and begins nothing");
+            // A super-peer that is called announces itself once more, soon.
+            assert!(node.algorithm == before || before.horizon().is_some(), "{name}: the election it holds goes on");
+        }
+    }
+}
+
+#[test]
+fn e8_concurrent_elections_of_all_end_with_one_leader_and_the_caller_decides_nothing() {
+    for name in AnyElection::NAMES {
+        for callers in [&[0][..], &[5], &[2, 4], &[0, 1, 2, 3, 4, 5]] {
+            let mut net = room(name, 6);
+            net.elect(callers, Duration::from_secs(4));
+            assert_eq!(net.leader(), Some(NodeId(6)), "{name}, called by {callers:?}");
+        }
+    }
+}
+
+#[test]
+fn e11_a_member_that_is_appointed_leads_under_a_higher_term_until_it_is_released() {
+    for name in AnyElection::NAMES {
+        let mut net = room(name, 4);
+        net.run_secs(40);
+        assert_eq!(net.leader(), Some(NodeId(4)), "{name}");
+        let before = net.leaders()[0].unwrap().1;
+        let mut appointment = Appointment::default();
+        appointment.set(true);
+        let own = Some(Capacity::new(1));
+        net.put(0, Input::Capacity(appointment.capacity(own))).put(0, Input::Election(Command::Call));
+        net.run_secs(4);
+        assert_eq!(net.leader(), Some(NodeId(1)), "{name}: the worst is appointed");
+        assert!(net.leaders()[3].unwrap().1 > before, "{name}: fenced by a higher term");
+        net.run_secs(60);
+        assert_eq!(net.leader(), Some(NodeId(1)), "{name}: and stays");
+        appointment.set(false);
+        net.put(0, Input::Capacity(appointment.capacity(own)));
+        net.run_secs(60);
+        assert_eq!(net.leader(), Some(NodeId(4)), "{name}: released, it is the worst again");
+    }
+}
+
+#[test]
+fn e8_on_the_radio_calls_while_an_election_is_on_change_nothing() {
+    for name in ["wireless", "wireless-flat"] {
+        let elections = |calls: usize| {
+            let mut net = room(name, 6);
+            net.run_secs(5);
+            net.sent.clear();
+            for _ in 0..calls {
+                net.put(1, Input::Election(Command::Call));
+            }
+            net.run_secs(1);
+            assert_eq!(net.leader(), Some(NodeId(6)), "{name}");
+            let key = net.key();
+            net.sent.iter().filter(|(_, bytes)| message_name(&key, bytes) == Some("election")).count()
+        };
+        assert_eq!(elections(20), elections(1), "{name}");
     }
 }
 

@@ -5,6 +5,7 @@ use protocol::base::quorum::Mode;
 use protocol::election::Bully;
 use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, SuzukiKasami, TokenRing, Voting};
 use protocol::node::Input;
+use protocol::registry::AnyElection;
 
 /// How long after its reboot the member asks, in milliseconds.
 const DELAYS: [u32; 6] = [0, 5, 50, 300, 1_000, 6_000];
@@ -89,4 +90,61 @@ fn a_dead_member_is_not_kept_alive_by_a_recording() {
     );
     net.boot(0).run_secs(10);
     assert_eq!(net.node(2).view().len(), 3, "it lives");
+}
+
+/// A network of an election by its name.
+type Elected = Net<AnyElection, NoMutex>;
+
+/// What happens before a whole recording is played to everybody.
+type Event = (&'static str, fn(&mut Elected));
+
+const BEFORE: [Event; 7] = [
+    ("nothing", |_| {}),
+    ("a silence", |net| _ = net.relink(|_, _| false).run_secs(40).relink(complete)),
+    ("a reboot of the leader", |net| _ = net.crash(2).boot(2)),
+    ("a reboot of a follower", |net| _ = net.crash(0).run_secs(1).boot(0)),
+    ("a leader that lost its records", |net| _ = net.crash(2).boot_with(2, None)),
+    ("a follower that lost its records", |net| _ = net.crash(0).run_secs(1).boot_with(0, None)),
+    ("a reboot of all", |net| (0..3).for_each(|index| _ = net.crash(index).boot(index))),
+];
+
+#[test]
+fn a_whole_recording_changes_no_leader_whatever_happened_before() {
+    for name in AnyElection::NAMES {
+        for (what, happens) in BEFORE {
+            let make = |index| (config(index), AnyElection::by_name(name).unwrap(), NoMutex);
+            let mut net = Net::new(3, complete, make).in_group();
+            net.run_secs(20);
+            let tape = net.sent.clone();
+            happens(&mut net);
+            net.run_secs(50);
+            let (before, notices) = (net.leaders(), net.notices.len());
+            assert!(net.leader().is_some(), "{name} after {what}: {before:?}");
+            for (count, (_, bytes)) in tape.iter().enumerate() {
+                (0..3).for_each(|index| _ = net.put(index, Input::Frame { bytes, quality: u8::MAX }));
+                if count % 16 == 0 {
+                    net.run(Duration::from_millis(20));
+                }
+            }
+            net.run_secs(10);
+            assert_eq!((net.leaders(), net.notices.len()), (before, notices), "{name} after {what}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_of_a_dead_neighbour_does_not_bring_it_back() {
+    let make = |index| (config(index), AnyElection::by_name("wireless").unwrap(), NoMutex);
+    let mut net = Net::new(3, complete, make).started();
+    net.run_secs(20);
+    let tape = net.sent.clone();
+    net.crash(2).run_secs(60).crash(1).boot(1).run_secs(30);
+    for (_, bytes) in &tape {
+        (0..2).for_each(|index| _ = net.put(index, Input::Frame { bytes, quality: u8::MAX }));
+        net.run(Duration::from_millis(100));
+    }
+    for index in 0..2 {
+        assert!(net.node(index).neighbours().all(|id| id != config(2).me), "node {index}");
+    }
+    assert_eq!(net.leader(), Some(config(1).me));
 }

@@ -325,3 +325,43 @@ fn p1_an_incumbent_is_not_replaced_by_a_slightly_better_node() {
         assert_eq!(node.algorithm.leader().map(|(leader, _)| leader), Some(leader));
     }
 }
+
+#[test]
+fn in_a_crowd_the_best_announce_themselves_and_report_themselves_alone() {
+    let mut node = root();
+    node.crowded = true;
+    let (index, mine) = (term(1, 1), candidate(50, 1));
+    let elected = LeaderMessage::Elected { term: index, leader: mine, runner_up: None, age: 0 };
+    let outputs = node.step(Input::Command(Command::Call));
+    assert_eq!(outputs, [Output::Notify(Notice::Gained { term: index })], "relayed by few, after a moment");
+    let sent = node.run(Duration::from_millis(500));
+    assert!(sent.contains(&to_all(elected.into())), "{sent:?}");
+
+    let mut node = root();
+    node.crowded = true;
+    let index = term(1, 2);
+    let alone = Output::Send { to: only(2), message: report(index, mine) };
+    assert_eq!(receive(&mut node, 2, election(index, 2)), [alone], "nobody else is asked");
+}
+
+#[test]
+fn a_node_that_flapped_asks_for_company_before_it_leads_itself_alone() {
+    let ask = probe(Term::ZERO, 1);
+    let mut node = root();
+    node.hold = Duration::from_secs(15);
+    node.step(Input::Timeout);
+    let sent = node.run(Duration::from_secs(14));
+    assert!(sent.len() > 2 && sent.iter().all(|output| *output == to_all(ask)), "{sent:?}");
+    node.run(Duration::from_secs(8));
+    assert!(matches!(node.notices[..], [Notice::Gained { .. }]), "nobody answered: {:?}", node.notices);
+
+    let mut node = root();
+    node.hold = Duration::from_secs(15);
+    node.step(Input::Timeout);
+    node.run(Duration::from_secs(5));
+    assert_eq!(receive(&mut node, 2, election(Term::ZERO, 2)), [to_all(election(term(1, 1), 1))], "somebody to elect");
+
+    let mut other = root();
+    let answer = Output::Send { to: only(2), message: election(Term::ZERO, 1) };
+    assert_eq!(receive(&mut other, 2, probe(Term::ZERO, 2)), [answer], "it has no leader either");
+}

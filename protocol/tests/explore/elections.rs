@@ -52,6 +52,12 @@ fn searches(name: &str) -> (Vec<Search>, Vec<Search>) {
             let two = (TRIANGLE, Bounds { starters: &[0, 1], probes: 0, ..NEAR });
             (all, vec![triangle(&[1]), triangle(&[2]), two])
         }
+        // Any node may serve, resign, be lost and serve again, over one hop and two.
+        "clusters" => {
+            let once = |links, starters| (links, Bounds { starters, ..NEAR });
+            let again = (LINE, Bounds { starters: &[2], number_max: 2, ..NEAR });
+            (vec![once(LINE, &[0, 2]), once(TRIANGLE, &[1, 2]), again], vec![once(TRIANGLE, &[0, 1, 2])])
+        }
         "wireless-flat" => (vec![line(&[0, 2])], vec![]),
         "bully" => (vec![group(Bounds { suspects: 2, ..GROUP }), group(Bounds { number_max: 2, ..GROUP })], vec![]),
         "ring" => {

@@ -17,3 +17,4 @@ mod lease_model;
 mod lock_model;
 mod lock_node;
 mod locks;
+mod plain_maekawa;

@@ -5,17 +5,17 @@ use protocol::base::capacity::{Candidate, Capacity};
 use protocol::base::lamport::LamportTime;
 use protocol::base::term::Term;
 use protocol::election::leadership::{Heir, LeaderMessage};
-use protocol::election::{bully, chang_roberts, lelann, ring, wireless, wireless_flat};
+use protocol::election::{bully, chang_roberts, clusters, lelann, ring, wireless, wireless_flat};
 use protocol::lease;
 use protocol::link::{Ack, Acks, RELIABLE_MAX, Refusal};
 use protocol::mutex::Fence;
 use protocol::peers::detector::{AdvertisedCapacity, Heartbeat};
 use protocol::peers::table::Hello;
 use protocol::service::application::{CHANNEL_MESSAGE_MAX, ChannelMessage};
-use protocol::service::clock_sync;
 use protocol::service::demo::{counter, diffusing::Work, tokens::Give};
 use protocol::service::snapshot::{self, AbortReason, Fragment};
 use protocol::service::termination::{dijkstra_scholten, wave};
+use protocol::service::{clock_sync, sequencer};
 use protocol::wire::{
     self, Attempt, Boots, Cipher, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Payload, Reach, Recipients,
     Relays, ReliableHeader, TAG_BYTES,
@@ -99,6 +99,16 @@ fn wireless() {
         (M::Report { index, best: Some(leader), runner_up: None }, &[&[3], T, &[1], L, &[0]]),
     ];
     pin(16, cases);
+}
+
+fn clusters() {
+    use clusters::{Beacon, Message as M};
+    let (term, capacity) = (TERM, Capacity::new(1_000));
+    let cases: &Cases<M> = &[
+        (M::Beacon(Beacon { term, capacity, count: 9, pace: 2, hops: 1, age: 3 }), &[&[0], T, &[0xE8, 7, 9, 2, 1, 3]]),
+        (M::Resigned { term }, &[&[1], T]),
+    ];
+    pin(22, cases);
 }
 
 fn wireless_flat() {
@@ -223,8 +233,8 @@ fn heartbeat_hello_and_ack_are_pinned() {
     assert_eq!(encoded(&heartbeat), [0xEA, 7, 3, 1, 0, 200, 2, 2, 0xEA, 7, 0, 1, 0xAC, 2, 5, 1, 1, 0xAC, 2]);
     let named = Vec::from_slice(&[Origin { id: NodeId(4), incarnation: 300 }]).unwrap();
     let listed = Vec::from_slice(&[NodeId(1), NodeId(300)]).unwrap();
-    let hello = Hello { complete: true, waiting: 1, named, listed };
-    assert_eq!(encoded(&hello), [1, 1, 1, 4, 0xAC, 2, 2, 1, 0xAC, 2]);
+    let hello = Hello { complete: true, waiting: 1, guests: 0, named, listed };
+    assert_eq!(encoded(&hello), [1, 1, 0, 1, 4, 0xAC, 2, 2, 1, 0xAC, 2]);
     let (origin, by) = (NodeId(300), NodeSet::slot(2));
     let here = Ack { origin, incarnation: 2, seq: 3, via: None, by: NodeSet::EMPTY };
     let far = Ack { origin, incarnation: 2, seq: 3, via: Some(7), by };
@@ -237,6 +247,36 @@ fn heartbeat_hello_and_ack_are_pinned() {
 }
 
 #[test]
+fn every_message_of_the_requests_is_pinned() {
+    use protocol::service::requests::{Bytes, Message as M, Refusal, RequestId, Route};
+    let id = RequestId { origin: NodeId(300), boot: 7, number: 300 };
+    let route = || Route::from_slice(&[NodeId(1), NodeId(300)]).unwrap();
+    let bytes = || Bytes::from_slice(&[8, 9]).unwrap();
+    let (name, way, said): (&[u8], &[u8], &[u8]) = (&[0xAC, 2, 7, 0xAC, 2], &[2, 1, 0xAC, 2], &[2, 8, 9]);
+    let refused = |reason| M::Refused { id, route: Route::new(), reason };
+    let cases: &Cases<M> = &[
+        (M::Request { id, once: None, route: route(), bytes: bytes() }, &[&[0], name, &[0], way, said]),
+        (
+            M::Request { id, once: Some((NodeId(300), 5)), route: route(), bytes: bytes() },
+            &[&[0], name, &[1], X, &[5], way, said],
+        ),
+        (M::Answer { id, route: route(), bytes: bytes() }, &[&[1], name, way, said]),
+        (refused(Refusal::Busy { after_ms: 300 }), &[&[2], name, &[0, 0], X]),
+        (refused(Refusal::NoRoute), &[&[2], name, &[0, 1]]),
+        (refused(Refusal::TooFar), &[&[2], name, &[0, 2]]),
+        (refused(Refusal::Unknown), &[&[2], name, &[0, 3]]),
+    ];
+    pin(68, cases);
+    let near = M::Request {
+        id: RequestId { origin: NodeId(16_383), boot: 255, number: u16::MAX },
+        once: Some((NodeId(16_383), u16::MAX)),
+        route: Route::from_slice(&[NodeId(16_383)]).unwrap(),
+        bytes: (0..32).collect(),
+    };
+    check_lengths(&[length(&near)], &[49]);
+}
+
+#[test]
 fn every_message_of_the_services_is_pinned() {
     pin(48, &[(Give { amount: 300, total: 7 }, &[X, &[7]])]);
     pin(49, &[(Work { job: 1, units: 300 }, &[&[1], X])]);
@@ -244,6 +284,42 @@ fn every_message_of_the_services_is_pinned() {
     termination();
     clock_sync();
     counter();
+    sequencer();
+}
+
+fn sequencer() {
+    use sequencer::{Message as M, Number};
+    let (term, number) = (TERM, Number { era: 9, count: 300 });
+    let payload = || sequencer::Payload::from_slice(&[1, 2]).unwrap();
+    let entry = || sequencer::Entry { origin: 3, incarnation: 2, number: 7, payload: payload() };
+    let entry_bytes = &[3, 2, 7, 2, 1, 2][..];
+    let place = &[&[9], X].concat()[..];
+    let cases: &Cases<M> = &[
+        (M::Collect { term }, &[&[0], T]),
+        (M::Have { term, of: term, era: 9, base: 1, commit: 2, last: 300 }, &[&[1], T, T, &[9, 1, 2], X]),
+        (M::Blank { term }, &[&[2], T]),
+        (M::Fetch { term, after: number }, &[&[3], T, place]),
+        (M::Fetched { term, number, entry: entry() }, &[&[4], T, place, entry_bytes]),
+        (M::Welcome { term, after: number, target: 5 }, &[&[5], T, place, &[5]]),
+        (M::Order { term, number, behind: 1, entry: entry() }, &[&[6], T, place, &[1], entry_bytes]),
+        (M::Stored { term, last: 300 }, &[&[7], T, X]),
+        (M::Committed { term, count: 300 }, &[&[8], T, X]),
+        (
+            M::Submit { term, after: number, incarnation: 2, number: 7, payload: payload() },
+            &[&[9], T, place, &[2, 7, 2, 1, 2]],
+        ),
+    ];
+    pin(72, cases);
+    let (max, payload) = (u32::MAX, sequencer::Payload::from_slice(&[255; sequencer::PAYLOAD_MAX]).unwrap());
+    let (term, number) = (TERM_MAX, Number { era: max, count: max });
+    let entry = sequencer::Entry { origin: u8::MAX, incarnation: max, number: max, payload: payload.clone() };
+    let lengths = [
+        length(&M::Order { term, number, behind: u8::MAX, entry: entry.clone() }),
+        length(&M::Fetched { term, number, entry }),
+        length(&M::Have { term, of: term, era: max, base: max, commit: max, last: max }),
+        length(&M::Submit { term, after: number, incarnation: max, number: max, payload }),
+    ];
+    check_lengths(&lengths, &[50, 49, 41, 48]);
 }
 
 fn counter() {

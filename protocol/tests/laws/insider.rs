@@ -152,6 +152,7 @@ of_every_election! {
     ring_survives_an_insider: "ring",
     chang_roberts_survives_an_insider: "chang-roberts",
     lelann_survives_an_insider: "lelann",
+    clusters_survive_an_insider: "clusters",
 }
 
 fn a_lock_is_granted_again<M: TestMutex + Default>(kind: Kind) {
@@ -199,6 +200,112 @@ of_every_lock! {
     voting_survives_an_insider: Voting,
 }
 
+/// The member in whose name the insider sends: the leader.
+const VICTIM: usize = 3;
+
+/// Frames in another's name, each with a boot and a number at their bounds; `boot` is the present one.
+fn in_its_name(key: &Key, boot: u32, tape: &[(usize, Rc<[u8]>)]) -> Vec<Vec<u8>> {
+    let of_victim = tape.iter().rev().find(|(sender, _)| *sender == VICTIM).expect("it has sent");
+    let mut buffer = [0; FRAME_MAX];
+    let packet = wire::open(key, &of_victim.1, &mut buffer).unwrap();
+    let mut frames = Vec::new();
+    for incarnation in [0, 1, boot, boot + 1, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX] {
+        for seq in [0, 1, packet.seq + 1, packet.seq + STEP, u32::MAX - 1, u32::MAX] {
+            let said = Packet { incarnation, seq, ..packet.clone() };
+            let mut buffer = [0; FRAME_MAX];
+            let len = wire::seal(key, &said, &mut buffer).unwrap();
+            frames.push(buffer[..len].to_vec());
+        }
+    }
+    frames
+}
+
+fn nobody_is_locked_out(name: &'static str) {
+    let make = |index| (config(index), AnyElection::by_name(name).unwrap(), NoMutex);
+    let group = || {
+        let mut net = Net::new(4, complete, make).in_group();
+        net.run_secs(70);
+        assert_eq!(net.leader(), Some(config(VICTIM).me), "{name}");
+        net
+    };
+    let net = group();
+    for (number, frame) in in_its_name(&net.key(), 1, &net.sent).into_iter().enumerate() {
+        let mut net = group();
+        net.crash(INSIDER);
+        say_to_all(&mut net, &[frame]);
+        net.run_secs(10);
+        assert!(net.leader().is_some(), "{name}, frame {number}: {:?}", net.leaders());
+        reboot(&mut net);
+        net.run_secs(40);
+        let leaders = net.leaders();
+        assert_eq!(net.leader(), Some(config(VICTIM).me), "{name}, frame {number}, rebooted: {leaders:?}");
+    }
+}
+
+#[test]
+fn no_neighbour_is_locked_out_by_a_frame_in_its_name() {
+    nobody_is_locked_out("wireless");
+}
+
+#[test]
+fn no_member_is_locked_out_by_a_frame_in_its_name() {
+    nobody_is_locked_out("bully");
+}
+
+#[test]
+fn a_frame_in_its_name_that_a_node_does_not_hear_is_told_by_its_peers() {
+    for boot in [2, 1 << 31, u32::MAX] {
+        let mut net = Net::new(3, complete, |index| (config(index), Wireless::new(), NoMutex)).started();
+        net.run_secs(70);
+        let tape = net.sent.clone();
+        let hello = tape.iter().rev().find(|(sender, _)| *sender == 2).expect("it has sent");
+        let mut buffer = [0; FRAME_MAX];
+        let packet = wire::open(&net.key(), &hello.1, &mut buffer).unwrap();
+        let mut forged = [0; FRAME_MAX];
+        let len = wire::seal(&net.key(), &Packet { incarnation: boot, seq: 1, ..packet }, &mut forged).unwrap();
+        for index in [0, 1] {
+            net.put(index, Input::Frame { bytes: &forged[..len], quality: u8::MAX });
+        }
+        net.run_secs(60);
+        assert_eq!(net.leader(), Some(config(2).me), "{boot}: {:?}", net.leaders());
+        assert_eq!(net.node(0).neighbours().count(), 2, "{boot}");
+    }
+}
+
+#[test]
+fn a_node_that_lost_its_records_is_not_locked_out_by_another_drawn_boot() {
+    let mut net = Net::new(3, complete, |index| (config(index), Wireless::new(), NoMutex)).started();
+    net.run_secs(5).crash(2).boot_with(2, None).run_secs(70);
+    let tape = net.sent.clone();
+    let hello = tape.iter().rev().find(|(sender, _)| *sender == 2).expect("it has sent");
+    let mut buffer = [0; FRAME_MAX];
+    let packet = wire::open(&net.key(), &hello.1, &mut buffer).unwrap();
+    let mut forged = [0; FRAME_MAX];
+    let drawn = packet.incarnation ^ 0xff;
+    let len = wire::seal(&net.key(), &Packet { incarnation: drawn, seq: 1, ..packet }, &mut forged).unwrap();
+    for index in 0..3 {
+        net.put(index, Input::Frame { bytes: &forged[..len], quality: u8::MAX });
+    }
+    net.run_secs(60);
+    assert_eq!((net.leader(), net.node(0).neighbours().count()), (Some(config(2).me), 2), "{:?}", net.leaders());
+}
+
+#[test]
+fn two_nodes_with_one_id_are_reported_by_both_and_one_of_them_works() {
+    for boots in [[0, 0], [0, 5], [7, 2]] {
+        let twin = |index: usize| Config { me: config(index.min(2)).me, ..config(index) };
+        let mut net = Net::new(4, complete, move |index| (twin(index), Wireless::new(), NoMutex)).started();
+        for (index, incarnation) in [2, 3].into_iter().zip(boots) {
+            net.boot_with(index, Some(Records { incarnation, ..Records::FACTORY }));
+        }
+        net.run_secs(120);
+        for index in [2, 3] {
+            assert!(net.node(index).counters().same_id > 0, "{boots:?}: node {index} has noticed");
+        }
+        assert!(net.node(0).neighbours().any(|id| id == config(2).me), "{boots:?}");
+    }
+}
+
 /// Two networks that were apart for long: the terms and the Lamport times of one are ahead.
 const APART: [u32; 4] = [1, STEP - 100, STEP + 100, 3 * STEP];
 
@@ -221,7 +328,7 @@ fn a_member_whose_lamport_time_is_far_ahead_returns() {
         let mut locks = LockNet::new(3, Lamport::KIND, Lamport::default());
         locks.enter(1).release(1).crash(0).run_secs(1);
         let lamport = LamportTime(u64::from(ahead) * TIMES_BLOCK);
-        locks.net.boot_with(0, Some(Records { incarnation: 1, term: 1, lamport }));
+        locks.net.boot_with(0, Some(Records { incarnation: 1, term: 1, lamport, flaps: 0 }));
         locks.run_secs(20).enter(0).release(0).enter(1).release(1);
     }
 }

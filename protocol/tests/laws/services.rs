@@ -12,7 +12,7 @@ use protocol::service::demo::diffusing::{self, Diffusing, Work};
 use protocol::service::demo::tokens::{Give, Tokens};
 use protocol::service::snapshot;
 use protocol::service::termination::{DijkstraScholten, Wave, dijkstra_scholten, wave};
-use protocol::service::{Service, clock_sync};
+use protocol::service::{Sequencer, Service, clock_sync, sequencer};
 use protocol::wire::{Delivery, Kind, Kinded, Payload};
 use protocol::{Duration, Instant, NodeId, NodeSet};
 use std::fmt::Debug;
@@ -111,6 +111,29 @@ proptest! {
         let job = Diffusing::new(Duration::from_millis(30));
         let tree = DijkstraScholten::new();
         hold(ObservedApp::<_, DijkstraScholten<8>, 8>::all(job, tree), dijkstra_scholten::Message::KIND, history)?;
+    }
+}
+
+/// Facts, messages and polls of a member of the sequencer.
+fn ordered_events() -> impl Strategy<Value = Vec<Event<Option<sequencer::Command>>>> {
+    let payload = sequencer::Payload::from_slice(&[7]).unwrap();
+    let command = prop_oneof![1 => Just(Some(sequencer::Command::Submit(payload))), 3 => Just(None)];
+    history(bytes(piece()), (8, command), any_fact())
+}
+
+proptest! {
+    #![proptest_config(cases(4_000))]
+
+    #[test]
+    fn e2_an_order_keeps_the_laws(history in ordered_events()) {
+        let mut order = Sequencer::<8>::new();
+        order.resume(1);
+        let laws = Laws { kinds: &[sequencer::Message::KIND], duplicates: false };
+        check(Polled(order), &laws, history, |Taken { input, outputs, .. }| {
+            let sent = outputs.iter().filter(|output| matches!(output, Output::Send { .. })).count();
+            prop_assert!(sent <= usize::from(matches!(input, Input::Command(None))), "one message at a time, when polled");
+            Ok(())
+        })?;
     }
 }
 

@@ -5,24 +5,25 @@ use protocol::mutex::NoMutex;
 use protocol::node::Node;
 use protocol::peers::table::PeerTable;
 use protocol::registry::{AnyElection, AnyMutex};
-use protocol::service::NoService;
 use protocol::service::app_service::{AppService, ObservedApp};
 use protocol::service::clock_sync::ClockSync;
 use protocol::service::demo::{Diffusing, Tokens};
 use protocol::service::snapshot::Snapshot;
 use protocol::service::termination::{DijkstraScholten, Wave};
+use protocol::service::{NoService, Sequencer};
 use std::mem::size_of;
 
 #[test]
-fn a_node_with_32_neighbours_takes_at_most_4_kib() {
+fn a_node_with_32_neighbours_takes_at_most_4_kib_and_a_member_of_a_group_little_more() {
     println!("neighbours {}", size_of::<PeerTable<32>>());
-    for (name, bytes) in [
-        ("wireless", size_of::<Node<Wireless, NoMutex, 32>>()),
-        ("ring", size_of::<Node<Ring, NoMutex, 32>>()),
-        ("any", size_of::<Node<AnyElection, NoMutex, 32>>()),
-    ] {
-        println!("node with the election {name} {bytes}");
-        assert!(bytes <= 4096, "{name}: {bytes}");
+    let nodes = [
+        ("wireless", size_of::<Node<Wireless, NoMutex, 32>>(), 4_096),
+        ("ring", size_of::<Node<Ring, NoMutex, 32>>(), 4_192),
+        ("any", size_of::<Node<AnyElection, NoMutex, 32>>(), 4_192),
+    ];
+    println!("{nodes:?}");
+    for (name, bytes, most) in nodes {
+        assert!(bytes <= most, "{name}: {bytes}");
     }
 }
 
@@ -30,7 +31,7 @@ fn a_node_with_32_neighbours_takes_at_most_4_kib() {
 fn an_election_takes_no_room_per_neighbour() {
     for (name, &bytes) in AnyElection::NAMES.iter().zip(AnyElection::SIZES) {
         println!("{name} {bytes}");
-        assert!(bytes <= 344, "{name}: {bytes}");
+        assert!(bytes <= 352, "{name}: {bytes}");
     }
 }
 
@@ -46,7 +47,7 @@ fn a_lock_of_16_members_and_4_locks_takes_at_most_4_kib_and_the_six_of_the_textb
 }
 
 /// The parts of a service in a group of at most `N`.
-fn parts<const N: usize>() -> [(&'static str, usize); 8] {
+fn parts<const N: usize>() -> [(&'static str, usize); 9] {
     [
         ("tokens", size_of::<Tokens<N>>()),
         ("diffusing", size_of::<Diffusing>()),
@@ -55,6 +56,7 @@ fn parts<const N: usize>() -> [(&'static str, usize); 8] {
         ("dijkstra-scholten", size_of::<DijkstraScholten<N>>()),
         ("clock-sync", size_of::<ClockSync<N>>()),
         ("tokens observed by waves", size_of::<ObservedApp<Tokens<N>, Wave<N>, N>>()),
+        ("sequencer", size_of::<Sequencer<N>>()),
         ("a job observed by its tree", size_of::<ObservedApp<Diffusing, DijkstraScholten<N>, N>>()),
     ]
 }
@@ -62,8 +64,8 @@ fn parts<const N: usize>() -> [(&'static str, usize); 8] {
 #[test]
 fn no_part_of_a_service_takes_more_than_it_may_and_no_service_takes_nothing() {
     type Bank = ObservedApp<Tokens<16>, Wave<16>, 16>;
-    let bounds_16 = [256, 64, 1_600, 1_152, 256, 448, 4_096, 3_072];
-    let bounds_64 = [832, 64, 1_600, 1_728, 640, 832, 5_632, 3_840];
+    let bounds_16 = [256, 64, 1_600, 1_152, 256, 448, 4_096, 2_304, 3_072];
+    let bounds_64 = [832, 64, 1_600, 1_728, 640, 832, 5_632, 2_944, 3_840];
     for (members, parts, bounds) in [(16, parts::<16>(), bounds_16), (64, parts::<64>(), bounds_64)] {
         println!("of {members} members: {parts:?}");
         for ((name, bytes), bound) in parts.into_iter().zip(bounds) {

@@ -10,7 +10,7 @@ use protocol::base::rng::Rng;
 use protocol::base::term::Term;
 use protocol::election::{Bully, Command, Election};
 use protocol::mutex::{Mutex, NoMutex};
-use protocol::node::{Boot, Input, Node, Notice, Stages};
+use protocol::node::{Boot, Halt, Input, Node, Notice, Stages};
 use protocol::registry::message_name;
 use protocol::service::{NoService, Service};
 use protocol::wire::{self, Cipher, Destination, FRAME_MAX, Key, Kind, Recipients};
@@ -118,6 +118,22 @@ impl<E: Election> Net<E, NoMutex> {
         Self::new(count, complete, move |index| (Config { hops: 1, ..config(index) }, election(), NoMutex))
             .in_group()
             .alike()
+    }
+}
+
+impl<E: Election, S: Service> Net<E, NoMutex, S> {
+    /// Nodes without a group, with an election and a service.
+    pub fn ungrouped(
+        count: usize,
+        medium: (Medium, u64),
+        linked: impl Fn(usize, usize) -> bool,
+        make: impl Fn(usize) -> (Config, E, S) + 'static,
+    ) -> Self {
+        let make = move |index| {
+            let (config, election, service) = make(index);
+            (config, election, NoMutex, service)
+        };
+        Self::build(count, medium, linked, make)
     }
 }
 
@@ -243,6 +259,8 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
         let config = Config { hops: config.hops.min(mutex.hops_max()), ..config };
         let now = self.local(index);
         let seed = index as u64 * 7919 + now.as_micros() + (self.seed << 32);
+        // These tests judge by capacities alone, however often a node has booted.
+        let records = records.map(|kept| Records { flaps: 0, ..kept });
         let boot = Boot { records, seed };
         let group = Group::of(&self.members).ok();
         let mut node = Node::new(config, &group, boot, now, Stages { election, mutex, service }).unwrap();
@@ -321,6 +339,10 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
                 Notice::Service(notice) => self.service_notices.push((self.now, index, notice)),
                 notice => self.notices.push((self.now, index, notice)),
             }
+        }
+        if node.halted() == Some(Halt::Superseded) {
+            self.boot(index); // as a board does
+            return;
         }
         assert_eq!(node.halted(), None, "node {index} halted at {:?}", self.now);
         let deadline = node.deadline();
@@ -446,11 +468,16 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
             let mut buffer = [0; FRAME_MAX];
             let Ok(packet) = wire::open(&key, bytes, &mut buffer) else { continue };
             let Destination::Reliable(header) = packet.destination else { continue };
-            let (None, Recipients::Members { set, .. }) = (header.origin, header.recipients) else { continue };
+            let recipients = match (header.origin, header.recipients) {
+                (None, Recipients::Members { set, .. }) => set,
+                // Of a node without a group: the slot is that of its id here.
+                (None, Recipients::Node(to)) => NodeSet::slot(to.id.0 as usize - 1),
+                (Some(_), _) => continue, // relayed
+            };
             if which(&key, packet.kind, bytes) {
                 let sent =
                     messages.entry((packet.sender, packet.incarnation, header.attempt.seq)).or_insert(NodeSet::EMPTY);
-                *sent = sent.with(set);
+                *sent = sent.with(recipients);
             }
         }
         messages

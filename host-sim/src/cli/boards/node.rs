@@ -1,29 +1,37 @@
 //! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
 
+mod console;
+mod json;
+mod records_file;
+
 use super::key::{ChosenKey, KeyArgs};
+use crate::base::algorithm_words::check_words;
 use crate::boards::in_file;
 use crate::pcap::{LinkType, Writer, sender};
 use crate::swarm::WallClock;
 use clap::{Args, ValueEnum};
-use firmware::report::{RecordsAtBoot, Report, Status};
+use console::{DesktopService, Word};
+use firmware::report::{Report, Status};
 use firmware::storage::config_page::PORT_DEFAULT;
-use firmware::storage::crc::checksum;
 use protocol::base::capacity::Capacity;
-use protocol::base::membership::NoGroup;
+use protocol::base::membership::Group;
 use protocol::base::quorum::Mode;
-use protocol::base::records::Records;
-use protocol::election::Wireless;
-use protocol::mutex::NoMutex;
-use protocol::node::{Boot, Input, Notice, Stages};
-use protocol::service::NoService;
+use protocol::election::Command;
+use protocol::election::appointment::Appointment;
+use protocol::mutex::{Mutex, NoMutex};
+use protocol::node::{Boot, Halt, Input, Notice, Stages};
+use protocol::registry::{AnyElection, AnyMutex};
+use protocol::service::clock_sync::ClockSync;
+use protocol::service::{NoService, Sequencer};
 use protocol::wire::{FRAME_MAX, Keyring};
 use protocol::{Config, Instant, Node, NodeId, Timing};
-use serde_json::{Value, json};
+use records_file::{Stored, load, save};
+use serde_json::Value;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -35,6 +43,8 @@ const NEIGHBOURS_MAX: usize = 64;
 const TIMEOUT_MAX: Duration = Duration::from_millis(100);
 const TIMEOUT_MIN: Duration = Duration::from_micros(50);
 const STATUS_PERIOD_US: u64 = 10_000_000;
+/// How late a deadline may be met because the timeout was not set again.
+const ARMED_MAX_US: u64 = 200;
 /// A wired network does not measure link quality.
 const QUALITY_UNKNOWN: u8 = u8::MAX;
 
@@ -43,6 +53,21 @@ pub(crate) struct NodeArgs {
     /// The node's id, unique in its group.
     #[arg(long)]
     id: u32,
+    /// The election, with its options, as in a scenario: `bully:recovery=announce`.
+    #[arg(long, value_name = "NAME", default_value = "wireless")]
+    election: String,
+    /// The ids of all members of its group, the same list at every one; without it, all in range elect.
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    members: Vec<u32>,
+    /// What its leader needs: nothing, or a lease of a majority of the members.
+    #[arg(long, value_name = "MODE", default_value = "available", value_parser = mode)]
+    mode: Mode,
+    /// The lock, with its options; its names are typed, as `lock door`.
+    #[arg(long, value_name = "NAME")]
+    mutex: Option<String>,
+    /// The service: the shared clock, or the order of what members submit.
+    #[arg(long, value_enum, conflicts_with = "mutex")]
+    app: Option<AppArg>,
     /// Its capacity to lead, from 0 to 10000.
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u16).range(0..=10_000))]
     capacity: u16,
@@ -82,8 +107,10 @@ pub(crate) struct NodeArgs {
 pub(super) const EXAMPLES: &str = "Examples:
   conclave node --id 1 --peer 10.255.255.255 --key-file barn.key  with boards on an Ethernet, which broadcast
   conclave node --id 1 --peer desk.local --key-file barn.key --new  with another desktop
+  conclave node --id 1 --peer 10.255.255.255 --key-file barn.key --members 1,2,3 --election bully --mode quorum --mutex central
   conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new --insecure
-  conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --insecure --capacity 9000";
+  conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --insecure --capacity 9000
+What is typed: call, yield, appoint, release; lock NAME, try NAME, renew NAME, unlock NAME, cancel NAME; submit TEXT";
 
 /// Finds the address of a node by its name; IPv4, as boards have, comes first.
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -105,6 +132,19 @@ enum TimingArg {
     Radio,
 }
 
+/// A service by its word in a scenario.
+#[derive(Clone, Copy, ValueEnum)]
+enum AppArg {
+    /// The shared clock.
+    Clock,
+    /// One order of all messages; needs mode quorum.
+    Sequencer,
+}
+
+fn mode(name: &str) -> Result<Mode, String> {
+    Mode::by_name(name).ok_or_else(|| format!("a mode is one of {}", Mode::NAMES.join(", ")))
+}
+
 struct Desktop<'a> {
     args: &'a NodeArgs,
     key: ChosenKey,
@@ -116,7 +156,7 @@ struct Desktop<'a> {
     send_failed: u32,
 }
 
-type DesktopNode = Node<Wireless, NoMutex, NEIGHBOURS_MAX, NoService, NoGroup, Keyring>;
+type DesktopNode<M, S> = Node<AnyElection, M, NEIGHBOURS_MAX, S, Option<Group>, Keyring>;
 
 /// Runs until interrupted; returns 0 then, 1 if the node halted.
 pub(super) fn run(args: &NodeArgs) -> super::Ended {
@@ -124,6 +164,24 @@ pub(super) fn run(args: &NodeArgs) -> super::Ended {
 }
 
 fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
+    check_words("election", &args.election, AnyElection::OPTIONS).map_err(io::Error::other)?;
+    match (&args.mutex, args.app) {
+        (Some(words), _) => {
+            check_words("mutex", words, AnyMutex::OPTIONS).map_err(io::Error::other)?;
+            let mutex = AnyMutex::by_name(words).ok_or_else(|| io::Error::other("there is no such mutex"))?;
+            run_with(args, &mutex, &NoService)
+        }
+        (None, Some(AppArg::Clock)) => run_with(args, &NoMutex, &ClockSync::<NEIGHBOURS_MAX>::new()),
+        (None, Some(AppArg::Sequencer)) => run_with(args, &NoMutex, &Sequencer::<NEIGHBOURS_MAX>::new()),
+        (None, None) => run_with(args, &NoMutex, &NoService),
+    }
+}
+
+fn run_with<M: Mutex + Clone, S: DesktopService + Clone>(
+    args: &NodeArgs,
+    mutex: &M,
+    service: &S,
+) -> io::Result<ExitCode> {
     let key = args.key.choose().map_err(io::Error::other)?;
     let interrupted = super::interrupts()?;
     let failed = |error: io::Error| io::Error::other(format!("{}: {error}", args.bind));
@@ -133,17 +191,27 @@ fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
     let capture = args.pcap.as_ref().map(|path| create(path).map_err(|error| io::Error::other(in_file(path)(error))));
     let (capture, clock) = (capture.transpose()?, WallClock::start());
     let mut desktop = Desktop { args, key, socket, clock, capture, sent: 0, received: 0, send_failed: 0 };
-    let mut node = desktop.boot()?;
-    node.handle(desktop.now(), Input::Capacity(Some(Capacity::new(args.capacity))));
+    let mut node = desktop.boot(mutex.clone(), service.clone())?;
+    let (typed, mut appointment) = (console::lines(), Appointment::default());
     let mut status_at = STATUS_PERIOD_US;
+    let mut armed = Armed::default();
     // Longer than a frame, so that an oversized one is recognized.
     let mut buffer = [0; 2 * FRAME_MAX];
     while !interrupted.load(Ordering::Relaxed) {
-        if desktop.flush(&mut node)? {
-            return Ok(ExitCode::FAILURE);
+        match desktop.flush(&mut node)? {
+            None => {}
+            Some(Halt::Superseded) => node = desktop.boot(mutex.clone(), service.clone())?, // as a board does
+            Some(_) => return Ok(ExitCode::FAILURE),
         }
-        let timeout = node.deadline().map_or(TIMEOUT_MAX, |at| desktop.clock.until(at.as_micros()));
-        desktop.socket.set_read_timeout(Some(timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX)))?;
+        let deadline = node.deadline();
+        if armed.is_due(desktop.clock.micros(), deadline) {
+            let timeout = deadline.map_or(TIMEOUT_MAX, |at| desktop.clock.until(at.as_micros()));
+            desktop.socket.set_read_timeout(Some(timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX)))?;
+        }
+        if let Ok(line) = typed.try_recv() {
+            desktop.obey(&mut node, &mut appointment, &line);
+            continue;
+        }
         // An error is a timeout, or an ICMP error for an earlier datagram.
         if let Ok((count, _)) = desktop.socket.recv_from(&mut buffer) {
             desktop.received = desktop.received.saturating_add(1);
@@ -163,12 +231,30 @@ fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// When the timeout of the socket was set last, and for which deadline: a flood of frames should not set it for each.
+#[derive(Default)]
+struct Armed {
+    at: u64,
+    deadline: Option<Instant>,
+}
+
+impl Armed {
+    /// Returns whether to set the timeout at `now`, and that it was.
+    fn is_due(&mut self, now: u64, deadline: Option<Instant>) -> bool {
+        let due = deadline != self.deadline || now.saturating_sub(self.at) >= ARMED_MAX_US || self.at == 0;
+        if due {
+            *self = Self { at: now.max(1), deadline };
+        }
+        due
+    }
+}
+
 impl Desktop<'_> {
     fn now(&self) -> Instant {
         Instant::from_micros(self.clock.micros())
     }
 
-    fn boot(&self) -> io::Result<DesktopNode> {
+    fn boot<M: Mutex, S: DesktopService>(&self, mutex: M, service: S) -> io::Result<DesktopNode<M, S>> {
         let args = self.args;
         let stored = args.records.as_deref().map_or(Ok(Stored::Nothing), load)?;
         let unknown = stored == Stored::Nothing && !args.new;
@@ -178,11 +264,8 @@ impl Desktop<'_> {
             key: self.key.keyring(),
             hops: args.hops,
             may_lead: !args.never_leads,
-            mode: Mode::Available,
-            timing: match args.timing {
-                TimingArg::Lan => Timing::LAN,
-                TimingArg::Radio => Timing::RADIO,
-            },
+            mode: args.mode,
+            timing: self.timing(),
         };
         self.log(&Report::Starting { node: config.me, capacity: args.capacity, records: at_boot })?;
         if unknown {
@@ -190,9 +273,50 @@ impl Desktop<'_> {
         }
         // The standard library's source of a number that differs in every process.
         let seed = RandomState::new().hash_one(args.id);
-        let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
-        let node = Node::new(config, &NoGroup, Boot { records, seed }, self.now(), stages);
-        node.map_err(|error| io::Error::other(error.to_string()))
+        let refused = |error: protocol::base::config::ConfigError| io::Error::other(error.to_string());
+        let members: Vec<NodeId> = args.members.iter().copied().map(NodeId).collect();
+        let group = if members.is_empty() { None } else { Some(Group::of(&members).map_err(refused)?) };
+        let election = AnyElection::by_name(&args.election).ok_or_else(|| io::Error::other("no such election"))?;
+        let stages = Stages { election, mutex, service };
+        let mut node = Node::new(config, &group, Boot { records, seed }, self.now(), stages).map_err(refused)?;
+        node.handle(self.now(), Input::Capacity(Some(Capacity::new(args.capacity))));
+        Ok(node)
+    }
+
+    /// Does what the user typed.
+    fn obey<M: Mutex, S: DesktopService>(
+        &self,
+        node: &mut DesktopNode<M, S>,
+        appointment: &mut Appointment,
+        line: &str,
+    ) {
+        let now = self.now();
+        let timing = self.timing();
+        match Word::read(line, timing.lock_lease) {
+            Some(Word::Call) => node.handle(now, Input::Election(Command::Call)),
+            Some(Word::Yield) => node.handle(now, Input::Election(Command::Yield)),
+            Some(word @ (Word::Appoint | Word::Release)) => {
+                appointment.set(word == Word::Appoint);
+                let capacity = appointment.capacity(Some(Capacity::new(self.args.capacity)));
+                node.handle(now, Input::Capacity(capacity));
+                if word == Word::Appoint {
+                    node.handle(now, Input::Election(Command::Call));
+                }
+            }
+            Some(Word::Lock(command)) => node.handle(now, Input::Mutex(command)),
+            Some(Word::Submit(payload)) => match S::submit(payload) {
+                Some(command) => node.handle(now, Input::Service(command)),
+                None => eprintln!("this node has no --app sequencer to submit to"),
+            },
+            None => eprintln!("{line:?} is none of: {}", console::HELP),
+        }
+    }
+
+    fn timing(&self) -> Timing {
+        match self.args.timing {
+            TimingArg::Lan => Timing::LAN,
+            TimingArg::Radio => Timing::RADIO,
+        }
     }
 
     /// Writes a frame to the capture, if there is one.
@@ -201,8 +325,8 @@ impl Desktop<'_> {
         self.capture.as_mut().map_or(Ok(()), |capture| capture.frame(at, sender, frame, None))
     }
 
-    /// Stores, sends and logs until the node has no more output; returns whether it halted.
-    fn flush(&mut self, node: &mut DesktopNode) -> io::Result<bool> {
+    /// Stores, sends and logs until the node has no more output; returns why it halted, if it did.
+    fn flush<M: Mutex, S: DesktopService>(&mut self, node: &mut DesktopNode<M, S>) -> io::Result<Option<Halt>> {
         let mut buffer = [0; FRAME_MAX];
         loop {
             if let Some(records) = node.poll_persist() {
@@ -222,175 +346,51 @@ impl Desktop<'_> {
                             self.log(&report)?;
                         }
                     }
-                    Some(Notice::Mutex(_)) => {} // the node has no locks
+                    Some(Notice::Mutex(notice)) => self.say(console::lock_notice(notice))?,
+                    Some(Notice::Service(notice)) => self.say(S::notice(notice))?,
                     Some(Notice::Halted(halt)) => {
                         self.log(&Report::Stopped(&format!("{halt:?}")))?;
-                        return Ok(true);
+                        return Ok(Some(halt));
                     }
-                    None => return Ok(false),
+                    None => return Ok(None),
                 }
             }
         }
     }
 
-    fn status(&self, node: &DesktopNode) -> Status {
+    fn status<M: Mutex, S: DesktopService>(&self, node: &DesktopNode<M, S>) -> Status {
         Status {
             neighbours: u32::try_from(node.neighbours().count()).unwrap_or(u32::MAX),
             sent: self.sent,
             received: self.received,
             send_failed: self.send_failed,
             dropped: *node.counters(),
+            writes: node.writes().into(),
             insecure: self.key.public,
             ..Status::default()
         }
+    }
+
+    /// Prints a notice of the lock or the service.
+    fn say(&self, mut notice: Value) -> io::Result<()> {
+        let (mut out, at) = (io::stdout().lock(), self.clock.micros());
+        if self.args.json {
+            notice["at_us"] = at.into();
+            writeln!(out, "{notice}")?;
+        } else {
+            writeln!(out, "{}.{:06} {}", at / 1_000_000, at % 1_000_000, console::as_text(&notice))?;
+        }
+        out.flush()
     }
 
     /// Prints a line; a closed pipe ends the node.
     fn log(&self, report: &Report<'_>) -> io::Result<()> {
         let (mut out, at) = (io::stdout().lock(), self.clock.micros());
         if self.args.json {
-            writeln!(out, "{}", to_json(at, report))?;
+            writeln!(out, "{}", json::line(at, report))?;
         } else {
             writeln!(out, "{}.{:06} {report}", at / 1_000_000, at % 1_000_000)?;
         }
         out.flush()
-    }
-}
-
-fn to_json(at: u64, report: &Report<'_>) -> Value {
-    let mut object = match *report {
-        Report::Starting { node, capacity, records } => {
-            json!({ "event": "starting", "node": node.0, "capacity": capacity, "records": records.name() })
-        }
-        Report::Stored(Records { incarnation, term, lamport }) => {
-            json!({ "event": "stored", "incarnation": incarnation, "term": term, "lamport": lamport.0 })
-        }
-        Report::Leading { term } => json!({ "event": "leading", "term": term.number, "by": term.by.0 }),
-        Report::Following { leader, term } => {
-            json!({ "event": "following", "leader": leader.0, "term": term.number, "by": term.by.0 })
-        }
-        Report::Losing => json!({ "event": "losing" }),
-        Report::Leaderless => json!({ "event": "leaderless" }),
-        Report::Degraded => json!({ "event": "degraded" }),
-        Report::Status(Status { neighbours, sent, received, send_failed, insecure, .. }) => {
-            json!({
-                "event": "status", "neighbours": neighbours, "sent": sent, "received": received,
-                "send_failed": send_failed, "insecure": insecure
-            })
-        }
-        Report::Stopped(reason) => json!({ "event": "stopped", "reason": reason }),
-    };
-    object["at_us"] = at.into();
-    object
-}
-
-/// What a file of records holds.
-#[derive(Debug, PartialEq)]
-enum Stored {
-    Intact(Records),
-    /// There is no file.
-    Nothing,
-    /// There is a file: the node has run, whatever its command line says.
-    Damaged,
-}
-
-impl Stored {
-    /// Returns the records to boot with; `new` says that the node has never run.
-    fn at_boot(self, new: bool) -> (RecordsAtBoot, Option<Records>) {
-        match self {
-            Self::Intact(records) => (RecordsAtBoot::Kept, Some(records)),
-            Self::Nothing if new => (RecordsAtBoot::New, Some(Records::FACTORY)),
-            Self::Nothing | Self::Damaged => (RecordsAtBoot::Lost, None),
-        }
-    }
-}
-
-/// Reads records. A file that cannot be read is an error, and stays as it is.
-fn load(file: &Path) -> io::Result<Stored> {
-    let bytes = match fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stored::Nothing),
-        Err(error) => return Err(io::Error::other(in_file(file)(error))),
-    };
-    let intact = bytes.split_last_chunk().filter(|(record, sum)| checksum(record).to_le_bytes() == **sum);
-    let record = intact.and_then(|(record, _)| record.try_into().ok());
-    Ok(record.map_or(Stored::Damaged, |record| Stored::Intact(Records::from_bytes(record))))
-}
-
-/// Writes records atomically: after a crash the file holds the old or the new ones.
-fn save(file: &Path, records: Records) -> io::Result<()> {
-    let record = records.to_bytes();
-    let new = file.with_extension("new");
-    let write = || {
-        let mut out = fs::File::create(&new)?;
-        out.write_all(&record)?;
-        out.write_all(&checksum(&record).to_le_bytes())?;
-        out.sync_all()?;
-        fs::rename(&new, file)?;
-        sync_folder(file)
-    };
-    write().map_err(|error: io::Error| io::Error::other(in_file(file)(error)))
-}
-
-/// Makes the name of a new file survive a loss of power: it is stored in the folder.
-#[cfg(unix)]
-fn sync_folder(file: &Path) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-/// Does nothing: elsewhere a folder cannot be synchronized.
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use protocol::base::lamport::LamportTime;
-    use protocol::base::term::Term;
-
-    #[test]
-    fn records_are_read_as_they_were_saved_and_damage_is_detected() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("node.records");
-        assert_eq!(load(&file).unwrap(), Stored::Nothing);
-        for incarnation in 1..3 {
-            let records = Records { incarnation, term: 17, lamport: LamportTime(5) };
-            save(&file, records).unwrap();
-            assert_eq!(load(&file).unwrap(), Stored::Intact(records));
-        }
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let mut bytes = fs::read(&file).unwrap();
-        bytes[3] ^= 1;
-        fs::write(&file, bytes).unwrap();
-        assert_eq!(load(&file).unwrap(), Stored::Damaged);
-        fs::write(&file, []).unwrap();
-        assert_eq!(load(&file).unwrap(), Stored::Damaged);
-    }
-
-    #[test]
-    fn a_node_whose_records_are_damaged_is_not_new() {
-        let at_boot = |stored: Stored, new| stored.at_boot(new).0;
-        assert_eq!([true, false].map(|new| at_boot(Stored::Damaged, new)), [RecordsAtBoot::Lost; 2]);
-        let missing = [true, false].map(|new| at_boot(Stored::Nothing, new));
-        assert_eq!(missing, [RecordsAtBoot::New, RecordsAtBoot::Lost]);
-        assert_eq!(at_boot(Stored::Intact(Records::FACTORY), true), RecordsAtBoot::Kept);
-    }
-
-    #[test]
-    fn records_that_cannot_be_read_or_stored_are_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(load(folder.path()).unwrap_err().to_string().contains(&folder.path().display().to_string()));
-        assert!(save(&folder.path().join("no/folder"), Records::FACTORY).is_err());
-        assert!(sync_folder(Path::new("in-this-folder")).is_ok());
-    }
-
-    #[test]
-    fn a_json_line_has_its_time_and_its_fields() {
-        let report = Report::Following { leader: NodeId(4), term: Term { number: 3, by: NodeId(7) } };
-        let expected = r#"{"at_us":5,"by":7,"event":"following","leader":4,"term":3}"#;
-        assert_eq!(to_json(5, &report).to_string(), expected);
     }
 }

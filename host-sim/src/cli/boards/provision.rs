@@ -37,6 +37,9 @@ pub(crate) struct ProvisionArgs {
     /// Its capacity, from 0 to 10000; without this, the board measures it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(0..=10_000))]
     capacity: Option<u16>,
+    /// The most capacity it may claim, from 1 to 10000, whatever it measures; without this, any.
+    #[arg(long, value_name = "CAPACITY", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    capacity_max: Option<u16>,
     /// It never leads.
     #[arg(long)]
     never_leads: bool,
@@ -170,6 +173,7 @@ fn page(target: &Target<'_>) -> ConfigPage {
         key: Secret(key.key.key.bytes()),
         key_number: key.key.number,
         previous_key: key.previous.as_ref().map_or(Secret::NONE, |previous| Secret(previous.bytes())),
+        capacity_max: args.capacity_max.unwrap_or(0),
         hops: args.hops,
         channel: args.channel,
         pan: args.pan,

@@ -2,7 +2,7 @@
 
 use crate::boards::{App, Parts, toolchain};
 use crate::check;
-use crate::metrics::campaign::Violation;
+use crate::metrics::seeds::Violation;
 use crate::swarm::{self, Count, Entry, Fleet, Image, NODES_MAX, Options, Report, SwarmError};
 use crate::trace::Observer;
 use crate::trace::narrator::{Narrator, time};

@@ -6,8 +6,8 @@ mod simulated;
 
 use crate::Scenario;
 use crate::check;
-use crate::metrics::campaign::{self, Report};
 use crate::metrics::distribution::Distribution;
+use crate::metrics::seeds::{self, Report};
 use clap::{Args, ValueEnum};
 use std::path::Path;
 use std::process::ExitCode;
@@ -103,7 +103,7 @@ impl Effort {
         seeds: u64,
         change: impl Fn(Scenario) -> Result<Scenario, String>,
     ) -> Result<Report, String> {
-        let report = self.campaign(name, seeds, change)?;
+        let report = self.run_seeds(name, seeds, change)?;
         match report.violations.iter().find(|found| found.checker != "expect") {
             Some(found) => Err(format!("{}: {}\n  replay: {}", found.checker, found.text, found.command)),
             None => Ok(report),
@@ -111,7 +111,7 @@ impl Effort {
     }
 
     /// Runs a shipped scenario, changed by `change`, over so many seeds, whatever its checkers find.
-    fn campaign(
+    fn run_seeds(
         self,
         name: &str,
         seeds: u64,
@@ -120,7 +120,7 @@ impl Effort {
         let scenario = change(Scenario::find(Path::new(name), check::OF_LOCKS)?)?;
         let seeds = self.seeds(seeds);
         eprintln!("{name}{}, seeds 0..{seeds}", scenario.overrides);
-        Ok(campaign::campaign_of(&scenario, 0..seeds, || {}))
+        Ok(seeds::run_seeds_of(&scenario, 0..seeds, || {}))
     }
 }
 

@@ -34,7 +34,7 @@ terminals, 10 % of all frames lost besides, a heartbeat every second. Times are 
         let _ = write!(text, "| {network} |");
         let cells = [("cold-start", "time_to_leader_us", 1_000), ("leader-crash", "failover_us", 200)];
         for (what, name_of_measure, seeds) in cells.into_iter().chain([("split-heal", "merge_us", 200)]) {
-            let report = effort.campaign(&format!("{name}-{what}"), seeds, Ok)?;
+            let report = effort.run_seeds(&format!("{name}-{what}"), seeds, Ok)?;
             let found = report.violations.iter().filter(|found| found.checker != "expect").map(|found| found.seed);
             (violated, runs) = (violated + found.collect::<BTreeSet<_>>().len(), runs + report.seeds);
             let _ = write!(text, " {} ({} seeds) |", p50_p99_max(measure(&report, name_of_measure)?), report.seeds);
@@ -56,7 +56,7 @@ otherwise. The scenarios are `grid64-*`, `geometric100-*` and `line30-*`.
     let networks = [("1,000", "geometric1k"), ("10,000", "geometric10k"), ("100,000", "geometric100k")];
     for (nodes, name) in networks.into_iter().take(if effort.quick { 1 } else { networks.len() }) {
         let before = Usage::now();
-        let report = Effort { quick: false }.campaign(&format!("{name}-cold-start"), 1, Ok)?;
+        let report = Effort { quick: false }.run_seeds(&format!("{name}-cold-start"), 1, Ok)?;
         let [leader, depth] = ["time_to_leader_us", "depth_hops"].map(|name| measure(&report, name).ok());
         let leader = leader.map_or_else(|| "not in this run".to_owned(), |leader| format!("{} s", seconds(leader.max)));
         let depth = depth.map_or_else(|| "-".to_owned(), |depth| depth.max.to_string());
@@ -70,8 +70,8 @@ otherwise. The scenarios are `grid64-*`, `geometric100-*` and `line30-*`.
         }
         Ok(scenario)
     };
-    let mobility = effort.campaign("geometric100-mobility", 10, shorter)?;
-    let noise = effort.campaign("capacity-noise", 10, shorter)?;
+    let mobility = effort.run_seeds("geometric100-mobility", 10, shorter)?;
+    let noise = effort.run_seeds("capacity-noise", 10, shorter)?;
     let changes = measure(&noise, "leader_changes")?.max;
     let _ = write!(
         text,
@@ -143,7 +143,7 @@ request was still waiting long after the last fault.
 ",
     );
     for mutex in AnyMutex::NAMES {
-        let report = effort.campaign("lock-storm", STORMS, |scenario| scenario.with_mutex(mutex))?;
+        let report = effort.run_seeds("lock-storm", STORMS, |scenario| scenario.with_mutex(mutex))?;
         let (waiting, others): (Vec<_>, Vec<_>) =
             report.violations.iter().partition(|found| found.checker == "nobody-waits-for-ever");
         if let Some(found) = others.iter().find(|found| found.checker != "expect") {

@@ -80,9 +80,9 @@ impl Figures for ElectionFigures {
     }
 }
 
-/// Returns the elections in the order of the table: those of a group, then those that need none.
+/// Returns the elections of one leader in the order of the table: those of a group, then those that need none.
 pub(crate) fn algorithms() -> Vec<&'static str> {
-    let mut names = AnyElection::NAMES.to_vec();
+    let mut names: Vec<&str> = AnyElection::of_one_leader().collect();
     names.sort_by_key(|name| !needs_group(name));
     names
 }

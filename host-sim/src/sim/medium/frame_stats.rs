@@ -1,9 +1,10 @@
 //! Counts of frames sent, received and lost.
 
-use crate::base::Micros;
+use crate::base::{Micros, interned};
+use serde::{Deserialize, Serialize};
 
 /// Counts of the frames of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindStats {
     /// How many were sent.
     pub frames: u64,
@@ -13,8 +14,9 @@ pub struct KindStats {
 }
 
 /// Counts of the frames of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameStats {
+    #[serde(deserialize_with = "interned::pairs")]
     kinds: Vec<(&'static str, KindStats)>,
     /// Frames received, once per receiver.
     pub(crate) received: u64,

@@ -1,6 +1,7 @@
 //! Connected components and hop counts.
 
-use super::Links;
+use super::{Link, Links};
+use std::collections::BTreeSet;
 
 /// The component of a node that is down.
 pub const NO_COMPONENT: u32 = u32::MAX;
@@ -94,6 +95,25 @@ pub(crate) fn hops_from(links: &Links, start: u32, usable: impl Fn(u32, u32) -> 
     hops
 }
 
+/// Returns the nodes within so many hops of `start`, itself first.
+pub(crate) fn nodes_within(links: &Links, start: u32, hops: u8, usable: impl Fn(u32, &Link) -> bool) -> Vec<u32> {
+    let mut found = vec![start];
+    let mut seen = BTreeSet::from([start]);
+    let mut frontier = 0..1;
+    for _ in 0..hops {
+        for at in frontier.clone() {
+            let node = found[at];
+            for link in links.of(node).iter().filter(|link| usable(node, link)) {
+                if seen.insert(link.receiver()) {
+                    found.push(link.receiver());
+                }
+            }
+        }
+        frontier = frontier.end..found.len();
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +136,14 @@ mod tests {
     fn a_one_way_link_joins_nothing() {
         let components = Components::find(&line(4), 255, |_| true, |from, to| (from, to) != (2, 1));
         assert_eq!((0..4).map(|node| components.of(node)).collect::<Vec<_>>(), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn nodes_within_some_hops_are_found() {
+        let all = |_: u32, _: &Link| true;
+        assert_eq!(nodes_within(&line(5), 1, 0, all), [1]);
+        assert_eq!(nodes_within(&line(5), 1, 2, all), [1, 0, 2, 3]);
+        assert_eq!(nodes_within(&line(5), 1, 9, |_, link| link.receiver() != 2), [1, 0]);
     }
 
     #[test]

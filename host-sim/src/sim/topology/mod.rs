@@ -9,8 +9,8 @@ mod hilbert;
 mod links;
 mod shape;
 
-pub(crate) use components::hops_from;
 pub use components::{Components, NO_COMPONENT};
+pub(crate) use components::{hops_from, nodes_within};
 pub(crate) use hilbert::hilbert_order;
 pub use links::Link;
 pub(crate) use links::{Links, OneWay, Reach};

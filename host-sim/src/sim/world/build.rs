@@ -17,6 +17,7 @@ use crate::trace::TraceHash;
 use crate::workload::apps::{AppPlan, InFlight};
 use crate::workload::locks::LockWorkload;
 use protocol::base::records::Records;
+use protocol::election::appointment::Appointment;
 
 impl<M: SimNode> World<M> {
     /// Creates a world before its first event, whose nodes share the settings `node_plan`.
@@ -169,6 +170,7 @@ fn states(plan: &WorldPlan, seed: u64, ids: &[u32]) -> Vec<NodeState> {
             records: Some(Records::FACTORY),
             boots: 0,
             capacity: Some(capacities[id as usize]),
+            appointment: Appointment::default(),
             measure_due: false,
             may_lead: may_lead[id as usize],
             leader: None,

@@ -7,11 +7,12 @@ use crate::base::rng::{Stream, derive_seed};
 use crate::sim::clock::Clock;
 use crate::sim::event_queue::Kind;
 use crate::sim::frame_pool::FRAME_CAPACITY;
-use crate::sim::node::{Boot, NodeEvent, SimNode};
+use crate::sim::node::{Boot, NodeEvent, SUPERSEDED, SimNode};
 use crate::trace::{EventKind, Observer};
 use protocol::base::capacity::Capacity;
 use protocol::base::quorum::Mode;
 use protocol::election::Command;
+use protocol::election::appointment::Appointment;
 use protocol::{Instant, NodeId};
 
 impl<M: SimNode> World<M> {
@@ -34,6 +35,7 @@ impl<M: SimNode> World<M> {
         let boot = Boot { me: NodeId(id), records: state.records, seed, may_lead: state.may_lead, now: Instant::ZERO };
         state.leader = None;
         state.measure_due = false;
+        state.appointment = Appointment::default();
         self.nodes[slot as usize] = Some(M::boot(&self.node_plan, boot));
         self.start_receiver(slot);
         self.disturb();
@@ -133,10 +135,18 @@ impl<M: SimNode> World<M> {
             node.receive(now, bytes, quality);
         }
         let attacker = self.medium.faults.attacker();
-        for forged in attacker.map_or(Vec::new(), |attacker| attacker.on_frame(bytes, &mut self.medium.rng)) {
-            node.receive(now, &forged, quality);
+        let mut attack = Vec::new();
+        if let Some(attacker) = attacker {
+            let lie = |heard: &[u8], random| M::lie(&self.node_plan, heard, random);
+            attack = attacker.on_frame(bytes, &mut self.medium.rng, lie);
+            for sent in &attack {
+                node.receive(now, sent, quality);
+            }
         }
         self.pump(slot, observer);
+        for sent in attack {
+            self.hand_in(from, observer, |node, now| node.receive(now, &sent, quality)); // who sent it hears it, too
+        }
     }
 
     /// Reports to a node that backs off by itself whether its frame was sent.
@@ -161,6 +171,19 @@ impl<M: SimNode> World<M> {
         self.hand_in(slot, observer, |node, now| node.command(now, command));
     }
 
+    /// Appoints a node to lead, or releases it.
+    pub(super) fn appoint(&mut self, slot: u32, appointed: bool, observer: &mut impl Observer) {
+        self.disturb();
+        self.emit_event(None, EventKind::CapacityFault, observer);
+        let state = &mut self.states[slot as usize];
+        state.appointment.set(appointed);
+        state.measure_due = self.power[slot as usize] == PowerState::Paused;
+        self.measure(slot, observer);
+        if appointed {
+            self.command(slot, Command::Call, observer);
+        }
+    }
+
     /// Measures a node's capacity, with noise.
     pub(super) fn measure(&mut self, slot: u32, observer: &mut impl Observer) {
         if !self.is_up(slot) {
@@ -169,7 +192,8 @@ impl<M: SimNode> World<M> {
         let noise = self.plan.capacity.noise;
         let error = if noise > 0.0 { noise * (2.0 * self.noise_rng.next_f64() - 1.0) } else { 0.0 };
         let with_error = |capacity: u16| Capacity::new((f64::from(capacity) * (1.0 + error)).round() as u16);
-        let measured = self.states[slot as usize].capacity.map(with_error);
+        let state = &self.states[slot as usize];
+        let measured = state.appointment.capacity(state.capacity.map(with_error));
         self.emit(slot, EventKind::Capacity { capacity: measured.map(Capacity::get) }, observer);
         self.hand_in(slot, observer, |node, now| node.measure(now, measured));
     }
@@ -233,6 +257,10 @@ impl<M: SimNode> World<M> {
         self.emit(slot, kind, observer);
         if matches!(event, NodeEvent::Leads(_)) {
             self.find_acting_leaders(slot, observer);
+        }
+        if event == NodeEvent::Halted(SUPERSEDED) {
+            self.crash(slot, observer);
+            self.boot(slot, false, observer); // as a board does
         }
     }
 

@@ -78,6 +78,12 @@ impl<M: SimNode> World<M> {
                     world.measure(slot, observer);
                 });
             }
+            FaultAction::Appoint(target) => {
+                self.each(&target, number, up, |world, slot| world.appoint(slot, true, observer));
+            }
+            FaultAction::Release(target) => {
+                self.each(&target, number, up, |world, slot| world.appoint(slot, false, observer));
+            }
             FaultAction::Yield(target) => {
                 self.each(&target, number, up, |world, slot| world.command(slot, Command::Yield, observer));
             }

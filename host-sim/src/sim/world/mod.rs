@@ -23,13 +23,14 @@ use crate::sim::frame_pool::FRAME_CAPACITY;
 use crate::sim::medium::{Channel, FrameStats, Medium};
 use crate::sim::mobility::RandomWaypoint;
 use crate::sim::node::SimNode;
-use crate::sim::topology::{Components, Link, OneWay, Point, hops_from};
+use crate::sim::topology::{Components, Link, OneWay, Point, hops_from, nodes_within};
 use crate::trace::{EventKind, Observer, TraceEvent, TraceHash};
 use crate::workload::apps::InFlight;
 use crate::workload::locks::LockWorkload;
 use node_state::NodeState;
 use protocol::Instant;
 use protocol::base::term::Term;
+use protocol::election::appointment::Appointment;
 
 /// A run in progress. Vectors are indexed by slot unless noted.
 pub struct World<M: SimNode> {
@@ -72,7 +73,11 @@ pub struct NodeView {
     pub(crate) power: PowerState,
     /// Its capacity; `None` is unfit to lead.
     pub(crate) capacity: Option<u16>,
+    /// The part of it that the node advertises.
+    pub(crate) advertised: Option<u16>,
     pub(crate) may_lead: bool,
+    /// Whether it was appointed to lead.
+    pub(crate) appointment: Appointment,
     /// The id and term of the leader it follows.
     pub leader: Option<(u32, Term)>,
 }
@@ -201,7 +206,9 @@ impl<M: SimNode> World<M> {
             position: self.points[slot],
             power: self.power[slot],
             capacity: state.capacity,
+            advertised: state.capacity.map(|all| self.nodes[slot].as_ref().map_or(all, |node| node.advertise(all))),
             may_lead: state.may_lead,
+            appointment: state.appointment,
             leader: self.nodes[slot].as_ref().and_then(M::leader).map(|(leader, term)| (leader.0, term)),
         }
     }
@@ -237,6 +244,18 @@ impl<M: SimNode> World<M> {
         let up = |slot| self.is_up(slot);
         let open = |a, b| self.medium.faults.connects(a, b);
         Components::find(&self.medium.links, quality, up, open).renumbered(&self.slots)
+    }
+
+    /// Returns the nodes within so many hops of node `id`, itself first, over links of at least `quality` in both directions.
+    pub(crate) fn within(&self, id: u32, hops: u8, quality: u8) -> Vec<u32> {
+        let (links, faults) = (&self.medium.links, &self.medium.faults);
+        let usable = |a: u32, link: &Link| {
+            let b = link.receiver();
+            let joined = link.quality() >= quality && links.quality(b, a) >= quality;
+            joined && self.is_up(b) && faults.connects(a, b) && faults.connects(b, a)
+        };
+        let found = nodes_within(links, self.slot(id), hops, usable);
+        found.into_iter().map(|slot| self.ids[slot as usize]).collect()
     }
 
     /// Returns how many hops the farthest node of its component is from node `id`.

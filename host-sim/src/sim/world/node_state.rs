@@ -5,6 +5,7 @@ use crate::base::Micros;
 use crate::sim::clock::Clock;
 use protocol::base::records::Records;
 use protocol::base::term::Term;
+use protocol::election::appointment::Appointment;
 
 /// No wake-up is due.
 pub(super) const NEVER: Micros = Micros::MAX;
@@ -31,6 +32,8 @@ pub(super) struct NodeState {
     pub(super) boots: u32,
     /// Its capacity; `None` is unfit to lead.
     pub(super) capacity: Option<u16>,
+    /// Whether it was appointed to lead, by hand.
+    pub(super) appointment: Appointment,
     /// Whether its capacity changed while it was paused: it is measured when the node resumes.
     pub(super) measure_due: bool,
     pub(super) may_lead: bool,

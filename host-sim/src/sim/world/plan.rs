@@ -8,6 +8,7 @@ use crate::sim::mobility::MobilityPlan;
 use crate::sim::topology::Shape;
 use crate::workload::apps::AppPlan;
 use crate::workload::locks::LockPlan;
+use crate::workload::requests::RequestPlan;
 use protocol::base::quorum::Mode;
 
 /// The plan of a world.
@@ -33,4 +34,6 @@ pub struct WorldPlan {
     pub locks: Option<LockPlan>,
     /// The application, if there is one.
     pub app: Option<AppPlan>,
+    /// The requests of nodes to their super-peers, if they make some.
+    pub(crate) requests: Option<RequestPlan>,
 }

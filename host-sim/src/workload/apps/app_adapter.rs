@@ -3,6 +3,7 @@
 use super::traced::amount_in_message;
 use super::{AppAction, AppPlan, Traced};
 use crate::trace::{AppEvent, AppRequest};
+use crate::workload::requests::RequestPlan;
 use protocol::Instant;
 use protocol::registry::AnyDetection;
 use protocol::service::app_service::{Command, Notice, ObservedApp};
@@ -17,8 +18,8 @@ pub const APP_GROUP_MAX: usize = 32;
 
 /// A service that the simulator can run and trace.
 pub trait AppAdapter: Service + Clone {
-    /// Creates the service of a run from its plan.
-    fn from_plan(plan: Option<&AppPlan>) -> Self;
+    /// Creates the service of a run from the plan of its application, or that of its requests.
+    fn from_plan(plan: Option<&AppPlan>, requests: Option<&RequestPlan>) -> Self;
 
     /// Returns the command for a request of the user; `None` if the service does not know it.
     fn command(request: AppRequest) -> Option<Self::Command>;
@@ -34,7 +35,7 @@ pub trait AppAdapter: Service + Clone {
 }
 
 impl AppAdapter for NoService {
-    fn from_plan(_: Option<&AppPlan>) -> Self {
+    fn from_plan(_: Option<&AppPlan>, _: Option<&RequestPlan>) -> Self {
         Self
     }
 
@@ -57,7 +58,7 @@ impl AppAdapter for NoService {
 pub(crate) type SimulatedApp = ObservedApp<Traced, AnyDetection<APP_GROUP_MAX>, APP_GROUP_MAX>;
 
 impl AppAdapter for SimulatedApp {
-    fn from_plan(plan: Option<&AppPlan>) -> Self {
+    fn from_plan(plan: Option<&AppPlan>, _: Option<&RequestPlan>) -> Self {
         let plan = plan.expect("a scenario whose nodes have an application has a plan for it");
         let detection = AnyDetection::by_name(&plan.detection).expect("a scenario names a known detection");
         Self::all(Traced::new(plan), detection)

@@ -2,6 +2,7 @@
 
 mod app_adapter;
 mod in_flight;
+mod ordered;
 mod own;
 mod plan;
 mod traced;
@@ -9,6 +10,7 @@ mod traced;
 pub use app_adapter::APP_GROUP_MAX;
 pub(crate) use app_adapter::{AppAdapter, SimulatedApp};
 pub(crate) use in_flight::InFlight;
+pub(crate) use ordered::OrderedApp;
 pub use own::{Command as OwnCommand, Notice as OwnNotice, Own, OwnApp};
 pub(crate) use plan::AppPlan;
 pub(crate) use traced::Traced;

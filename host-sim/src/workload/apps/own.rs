@@ -2,6 +2,7 @@
 
 use super::{AppAction, AppAdapter, AppPlan};
 use crate::trace::{AppEvent, AppRequest};
+use crate::workload::requests::RequestPlan;
 use protocol::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use protocol::service::{NoticeQueue, Service};
 use protocol::{Duration, Instant};
@@ -108,6 +109,8 @@ impl<A: OwnApp> Own<A> {
 }
 
 impl<A: OwnApp> Service for Own<A> {
+    const NEEDS_QUORUM: bool = A::Service::NEEDS_QUORUM;
+
     fn resume(&mut self, incarnation: u32) {
         self.service.resume(incarnation);
     }
@@ -126,7 +129,7 @@ impl<A: OwnApp> Service for Own<A> {
 }
 
 impl<A: OwnApp> AppAdapter for Own<A> {
-    fn from_plan(_: Option<&AppPlan>) -> Self {
+    fn from_plan(_: Option<&AppPlan>, _: Option<&RequestPlan>) -> Self {
         Self { service: A::service(), user: User::Unknown, events: RefCell::default() }
     }
 

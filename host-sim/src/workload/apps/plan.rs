@@ -26,6 +26,13 @@ impl AppPlan {
     /// The shared clock alone.
     pub(crate) const CLOCK: &'static str = "clock";
 
+    /// The sequencer: every member submits messages, and all deliver them in one order.
+    pub(crate) const SEQUENCER: &'static str = "sequencer";
+
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.kind == Self::SEQUENCER
+    }
+
     pub(crate) fn terminates(&self) -> bool {
         self.kind == Self::DIFFUSING
     }

@@ -9,6 +9,8 @@
 //! most to add go first is W. Peng's and X. Lu's (`MobiHoc` 2000).
 //!
 //! # Departures
+//! - In a crowd, of which a node knows a part only, the number of copies decides (the counter-based scheme of S. Ni et al.,
+//!   `MobiCom` 1999).
 //! - Links lose frames, so one copy silences nobody who could hear two, and whoever misses a heartbeat asks for it.
 
 use super::{Belief, Leader, LeaderMessage, Leadership, Out};
@@ -23,14 +25,18 @@ use crate::base::time::{Duration, Instant};
 pub(super) enum Flood {
     /// All neighbours are informed, or the message was sent often enough.
     Done,
-    /// About to relay a heartbeat at `at`, unless `informed`, who have it, and `reached`, who should, are all neighbours.
-    Waiting { informed: NodeSet, reached: NodeSet, at: Instant },
+    /// About to relay a heartbeat at `at`, unless `informed`, who have it, and `reached`, who should, are all neighbours; or,
+    /// in a crowd, unless enough other `copies` came.
+    Waiting { informed: NodeSet, reached: NodeSet, copies: u8, at: Instant },
     /// Waiting for neighbours to relay the message, or to be reached by others. It is sent again at `at`, at most `left` times.
-    Listening { informed: NodeSet, reached: NodeSet, left: u8, at: Instant },
+    Listening { informed: NodeSet, reached: NodeSet, copies: u8, left: u8, at: Instant },
 }
 
 /// How many copies of a heartbeat silence a node that has several neighbours.
 const COPIES_ENOUGH: u32 = 2;
+
+/// How many copies after the first silence a node that has more neighbours than it knows.
+const COPIES_IN_CROWD: u8 = 3;
 
 /// How many of a crowd's nodes answer.
 const ANSWERS_ENOUGH: u32 = 3;
@@ -47,7 +53,7 @@ impl Leadership {
         heartbeat: u32,
         out: &mut Out<M>,
     ) {
-        if heartbeat == 0 {
+        if heartbeat == 0 && !cx.crowded {
             return self.flood(cx, informed, cx.timing.reflood_count, out);
         }
         let reached = cx.audience.of(informed);
@@ -55,23 +61,23 @@ impl Leadership {
         let known = near.and(informed.with(reached)).len();
         let window = Self::window(cx);
         let wait = window.times(3).mul_ratio(known, near.len()).plus(jitter(window, cx.random));
-        self.flood = Flood::Waiting { informed, reached, at: cx.now.after(wait) };
+        self.flood = Flood::Waiting { informed, reached, copies: 0, at: cx.now.after(wait) };
     }
 
     /// Sends the message again, or for the first time, where it is due.
     pub(super) fn on_flood_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) {
         match self.flood {
-            Flood::Waiting { informed, reached, at } if at <= cx.now => {
+            Flood::Waiting { informed, reached, copies, at } if at <= cx.now => {
                 let enough = informed.len() >= COPIES_ENOUGH.min(cx.near.len());
-                if enough && cx.near.without(informed).without(reached).is_empty() {
+                if is_covered(cx, informed, copies) || enough && cx.near.without(informed).without(reached).is_empty() {
                     self.flood = Flood::Done;
                 } else {
                     self.flood(cx, informed, REPEATS, out);
                     self.on_reached(reached);
                 }
             }
-            Flood::Listening { informed, reached, left, at } if at <= cx.now => {
-                if cx.near.without(informed).without(reached).is_empty() {
+            Flood::Listening { informed, reached, copies, left, at } if at <= cx.now => {
+                if is_covered(cx, informed, copies) || cx.near.without(informed).without(reached).is_empty() {
                     self.flood = Flood::Done;
                 } else {
                     self.flood(cx, informed, left.saturating_sub(1), out);
@@ -94,12 +100,12 @@ impl Leadership {
         }
         let reached = NodeSet::EMPTY;
         let at = cx.now.after(cx.timing.reflood_interval.plus(Self::spread(cx)));
-        self.flood = if left == 0 { Flood::Done } else { Flood::Listening { informed, reached, left, at } };
+        self.flood = if left == 0 { Flood::Done } else { Flood::Listening { informed, reached, copies: 0, left, at } };
     }
 
-    /// Returns the time over which neighbours spread their relays.
+    /// Returns the time over which neighbours spread their relays. Of a crowd only few relay.
     fn window(cx: &Context<'_>) -> Duration {
-        cx.timing.contention_window(cx.near.len())
+        cx.timing.contention_window(if cx.crowded { CROWD } else { cx.near.len() })
     }
 
     /// Returns a delay in the second half of twice the window: the neighbours' relays have left by then.
@@ -110,8 +116,14 @@ impl Leadership {
 
     /// Records that neighbours relayed the current state.
     pub(super) fn on_relayed(&mut self, cx: &Context<'_>, set: NodeSet) {
-        if let Flood::Listening { informed, .. } | Flood::Waiting { informed, .. } = &mut self.flood {
+        if let Flood::Listening { informed, copies, .. } | Flood::Waiting { informed, copies, .. } = &mut self.flood {
             *informed = informed.with(set);
+            *copies = if cx.crowded { copies.saturating_add(1).min(COPIES_IN_CROWD) } else { 0 };
+        }
+        if let Belief::Following { via, .. } = &mut self.belief
+            && via.is_empty()
+        {
+            *via = set; // the first copy came from one of the crowd
         }
         // All relay the announcement of an election, so whoever is silent has missed it.
         if self.leader().is_some_and(|leader| leader.heartbeat > 0) {
@@ -142,9 +154,12 @@ impl Leadership {
     /// Sends the current state again soon, as `set` may have missed it.
     pub(in crate::election) fn inform(&mut self, cx: &Context<'_>, set: NodeSet) {
         // In a crowd many notice at once: it is enough that a few of them answer.
-        if cx.near.len() >= CROWD && cx.random.checked_rem(cx.near.len()).is_none_or(|draw| draw > ANSWERS_ENOUGH) {
+        let company = cx.audience.among(cx.near).len();
+        if company >= CROWD && cx.random.checked_rem(company).is_none_or(|draw| draw > ANSWERS_ENOUGH) {
             return;
         }
+        // One of a crowd has no slot: it is reached like everybody.
+        let set = if set.is_empty() { cx.near } else { set };
         match &mut self.flood {
             Flood::Waiting { .. } => {} // about to be sent anyway
             Flood::Listening { informed, reached, .. } => {
@@ -153,10 +168,22 @@ impl Leadership {
             Flood::Done if matches!(self.belief, Belief::Vacant { .. }) => {}
             Flood::Done => {
                 let at = cx.now.after(Self::spread(cx));
-                self.flood = Flood::Listening { informed: cx.near.without(set), reached: NodeSet::EMPTY, left: 1, at };
+                self.flood = Flood::Listening {
+                    informed: cx.near.without(set),
+                    reached: NodeSet::EMPTY,
+                    copies: 0,
+                    left: 1,
+                    at,
+                };
             }
         }
     }
+}
+
+/// Returns whether these copies of a message have reached everybody in a crowd: all but those that are `informed` have
+/// others near them.
+fn is_covered(cx: &Context<'_>, informed: NodeSet, copies: u8) -> bool {
+    cx.crowded && copies >= COPIES_IN_CROWD && cx.near.without(informed).without(cx.audience.among(cx.near)).is_empty()
 }
 
 /// Returns the age of a state that is valid for `left` of a lease, in 1/255 of it.

@@ -11,6 +11,7 @@
 //!
 //! # Departures
 //! - The question is a broadcast, and anybody in range answers; SWIM asks chosen members to ping.
+//! - In a crowd, whoever receives the pulses answers questions; those that the leader receives too ask them.
 //! - A neighbour that misses a quarter of the pulses does not doubt: its link says more about the air than about the leader.
 
 use super::{Belief, Heir, Leader, LeaderMessage, Leadership, Out};
@@ -108,7 +109,11 @@ impl Leadership {
             && from.meets(cx.roster.set_of(leader.candidate.id))
         {
             *until = cx.now.after(lease.unwrap_or_default()).max(*until);
-            self.watch.get_or_insert_with(|| Watch::new(cx)).on_pulse(cx, heir);
+            let watch = self.watch.get_or_insert_with(|| Watch::new(cx));
+            watch.on_pulse(cx, heir);
+            if !from.meets(cx.peers) {
+                watch.share = LinkQuality::first(0); // the leader would not hear this node ask
+            }
         }
     }
 
@@ -135,9 +140,10 @@ impl Leadership {
     }
 
     /// Handles another node's word that the leader of `term` is up.
-    pub(super) fn on_veto(&mut self, cx: &Context<'_>, term: Term) {
+    pub(super) fn on_veto(&mut self, cx: &Context<'_>, from: NodeSet, term: Term) {
         if let Belief::Following { leader, .. } = &self.belief
             && leader.term == term
+            && from.meets(cx.peers)
             && let Some(watch) = &mut self.watch
             && (watch.asks > 0 || !watch.doubters.is_empty())
         {
@@ -177,6 +183,8 @@ impl Leadership {
             1 => ASKS,
             _ => ASKS.saturating_sub(1),
         };
+        // Where many send, questions and answers get lost together.
+        let enough = if cx.crowded { enough.saturating_mul(2) } else { enough };
         if watch.asks >= enough {
             let heir = watch.heir;
             return self.give_up(cx, leader, heir, out);

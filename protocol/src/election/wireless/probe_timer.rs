@@ -34,7 +34,7 @@ impl ProbeTimer {
 
     /// Returns how long an answer may take: longer with more neighbours, as they contend for the channel.
     fn answer_timeout(cx: &Context<'_>) -> Duration {
-        cx.timing.probe.plus(cx.timing.contention_window(cx.peers.len()).times(2))
+        cx.timing.probe.plus(cx.timing.contention_window(cx.crowd).times(2))
     }
 
     pub(super) fn on_answer(&mut self, from: NodeSet) {

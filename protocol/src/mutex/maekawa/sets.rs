@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plane_has_sets_of_k_members_for_k_times_k_less_1_plus_1_and_any_two_share_one() {
+    fn mk3_a_plane_has_sets_of_k_members_for_k_times_k_less_1_plus_1_and_any_two_share_one() {
         let sizes: std::vec::Vec<_> = (1..=64).filter(|&n| VotingSets::Plane.is_valid_for(NodeSet::first(n))).collect();
         assert_eq!(sizes, [3, 7, 13, 21, 31, 57]);
         for count in sizes {

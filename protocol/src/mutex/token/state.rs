@@ -6,7 +6,7 @@ use super::message::{Epoch, Need, Token};
 use crate::algorithm::Context;
 use crate::base::ids::{NodeSet, SLOTS_MAX};
 use crate::base::lamport::LamportTime;
-use crate::base::time::{Duration, Instant};
+use crate::base::time::{Duration, Instant, earliest};
 
 /// A request to the issuer without a reply yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -149,6 +149,11 @@ impl LocalToken {
     /// Waits for the token, and asks the issuer if it does not come: silence means failure.
     pub(in super::super) fn wait(&mut self, cx: &Context<'_>) {
         self.due_at = self.due_at.or(Some(cx.now.after(cx.timing.heartbeat.mul_ratio(1, 2))));
+    }
+
+    /// Repeats the request at `at`, or earlier if that is due.
+    pub(in super::super) fn repeat_at(&mut self, at: Instant) {
+        self.due_at = earliest(self.due_at, Some(at));
     }
 
     /// Reports that the member that was asked for the token is gone.

@@ -1,11 +1,13 @@
 //! The peer table of one node, frame by frame.
 
 use super::super::quality::{QUALITY_DOWN, QUALITY_UP};
+use super::hellos::UNLISTED_MAX;
 use super::*;
 use crate::wire::{self, Destination, FRAME_MAX, Kind};
 use std::vec::Vec;
 
 const ME: Origin = Origin { id: NodeId(1), incarnation: 1 };
+const KEEP: Keep = Keep { me: ME.id, leader: None };
 const TIMING: Timing = Timing::RADIO;
 /// The quality of every frame on a perfect medium.
 const CLEAR: u8 = u8::MAX;
@@ -44,11 +46,11 @@ impl<const N: usize> PeerTable<N> {
     }
 
     fn receive_from_boot(&mut self, now: Instant, sender: u32, boot: u32, seq: u32) -> Result<(), DropReason> {
-        self.on_frame(moment(now), &packet(sender, boot, seq), CLEAR)
+        self.on_frame(moment(now), KEEP, &packet(sender, boot, seq), CLEAR)
     }
 
     fn receive_hello(&mut self, now: Instant, sender: u32, hello: &Hello) {
-        self.on_hello(moment(now), ME, NodeId(sender), hello);
+        self.on_hello(moment(now), ME, Origin { id: NodeId(sender), incarnation: 1 }, hello);
     }
 
     /// Receives a frame of `sender` and a hello that lists this node.
@@ -92,7 +94,7 @@ fn a_unidirectional_link_never_counts() {
         table.receive(at(seq * 100), 2, seq).unwrap(); // is received, and does not receive
         table.receive_hello(at(seq * 100), 2, &hello(true, &[3, 4]));
         let faint = QUALITY_UP / 2; // receives, and is hardly received
-        table.on_frame(moment(at(seq * 100)), &packet(3, 1, seq), faint).unwrap();
+        table.on_frame(moment(at(seq * 100)), KEEP, &packet(3, 1, seq), faint).unwrap();
         table.receive_hello(at(seq * 100), 3, &hello(true, &[1]));
     }
     assert_eq!(table.neighbours(), []);
@@ -202,15 +204,64 @@ fn a_change_resets_the_hello_timer() {
     assert!(soon(&table, now), "a neighbour asks to be listed");
 }
 
+/// Three ids, by the weights of their links to this node.
+fn by_weight() -> [u32; 3] {
+    let mut ids = [2, 3, 4];
+    ids.sort_by_key(|&id| weight(ME.id, NodeId(id)));
+    ids
+}
+
 #[test]
-fn a_full_table_keeps_its_neighbours_and_reuses_the_slot_of_a_unidirectional_one() {
+fn a_full_table_keeps_the_links_of_the_highest_weights() {
+    let [light, middle, heavy] = by_weight();
     let mut table = new::<2>();
-    table.connect(at(0), 2, 1);
-    table.receive(at(0), 3, 1).unwrap();
-    table.connect(at(1), 4, 1);
-    assert_eq!(table.neighbours(), [2, 4]);
-    assert_eq!(table.receive(at(2), 3, 2), Err(DropReason::NoRoom));
-    assert_eq!(table.neighbours(), [2, 4]);
+    table.connect(at(0), light, 1);
+    table.connect(at(1), middle, 1);
+    table.take_changes();
+    let lightest = table.set_of(light);
+    table.connect(at(2), heavy, 1);
+    assert_eq!(table.take_changes().down, lightest, "later stages are told");
+    assert_eq!(table.receive(at(3), light, 2), Err(DropReason::NoRoom));
+    assert_eq!(table.neighbours().len(), 2);
+    let leads = Keep { leader: Some(NodeId(light)), ..KEEP };
+    table.on_frame(moment(at(4)), leads, &packet(light, 1, 3), CLEAR).unwrap();
+    table.receive_hello(at(4), light, &hello(true, &[1]));
+    assert!(table.neighbours().contains(&light), "the leader has a slot, whatever its weight");
+    let other = table.on_frame(moment(at(5)), leads, &packet(middle, 1, 2), CLEAR);
+    assert_eq!(other, Err(DropReason::NoRoom), "and keeps it");
+}
+
+#[test]
+fn a_node_that_finds_no_slot_and_no_other_link_becomes_a_guest() {
+    let [light, middle, heavy] = by_weight();
+    let mut host = new::<2>();
+    host.connect(at(0), middle, 1);
+    host.connect(at(1), heavy, 1);
+    let asks = Hello { waiting: 1, ..hello(true, &[ME.id.0]) };
+    let well_connected = Hello { listed: [20, 21, 22].map(NodeId).into_iter().collect(), ..asks.clone() };
+    host.receive_hello(at(2), light, &well_connected);
+    assert_eq!(host.next_hello().guests, 0);
+    host.receive_hello(at(2), light, &asks);
+    let named = host.next_hello();
+    let guest = Origin { id: NodeId(light), incarnation: 1 };
+    assert_eq!((named.guests, named.named.last()), (1, Some(&guest)));
+    assert_eq!(host.next_hello().guests, 0, "once");
+}
+
+#[test]
+fn a_guest_keeps_its_host_though_later_hellos_omit_it() {
+    let mut table = new::<4>();
+    table.receive(at(0), 2, 1).unwrap();
+    table.receive_hello(at(0), 2, &Hello { guests: 1, ..hello(true, &[7, 1]) });
+    assert_eq!((table.neighbours(), table.hosts()), (std::vec![2], table.set_of(2)));
+    for _ in 0..=UNLISTED_MAX {
+        table.receive_hello(at(1), 2, &hello(true, &[7]));
+    }
+    assert_eq!(table.neighbours(), [2]);
+    table.receive_hello(at(2), 2, &hello(true, &[1]));
+    assert_eq!(table.hosts(), NodeSet::EMPTY, "it has a slot now");
+    table.receive_hello(at(3), 2, &hello(true, &[7]));
+    assert_eq!(table.neighbours(), [0; 0]);
 }
 
 #[test]
@@ -237,7 +288,7 @@ fn nodes_that_have_not_listed_this_one_are_listed_first() {
     }
     table.receive_hello(at(0), 2, &hello(true, &[1]));
     table.receive_hello(at(0), 4, &hello(true, &[1]));
-    let Hello { complete, waiting, named, listed } = table.next_hello();
+    let Hello { complete, waiting, guests: 0, named, listed } = table.next_hello() else { panic!("a guest") };
     assert_eq!((complete, waiting, named.len(), listed.len()), (true, 2, 4, 0));
     let waiting: Vec<_> = named[..2].iter().map(|named| named.id.0).collect();
     assert!(waiting.contains(&3) && waiting.contains(&5), "{named:?}");

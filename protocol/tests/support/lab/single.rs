@@ -36,6 +36,10 @@ pub struct Single<A: Algorithm> {
     pub random: u32,
     /// Which nodes each of its neighbours reaches, by slot.
     pub audience: Vec<FirstSlots>,
+    /// Whether far more nodes are in range than it knows.
+    pub crowded: bool,
+    /// How long it waits before it leads nobody but itself.
+    pub hold: Duration,
     me: NodeId,
     down: NodeSet,
     time: u64,
@@ -49,7 +53,9 @@ impl<A: Algorithm<Message: Clone, Notice: Clone>> Single<A> {
         let now = START;
         let (notices, down) = (Vec::new(), NodeSet::EMPTY);
         let (audience, me) = (Vec::new(), NodeId(me));
-        Self { algorithm, roster, now, capacity: 500, notices, random: 1 << 31, audience, me, down, time: 0 }
+        let (crowded, hold) = (false, Duration::ZERO);
+        let random = 1 << 31;
+        Self { algorithm, roster, now, capacity: 500, notices, random, audience, crowded, hold, me, down, time: 0 }
     }
 
     /// Takes one step; returns all it asks for.
@@ -66,6 +72,8 @@ impl<A: Algorithm<Message: Clone, Notice: Clone>> Single<A> {
             lamport: LamportTime(self.time),
             random: self.random,
             audience: Audience::Listed(&self.audience),
+            crowded: self.crowded,
+            hold: self.hold,
             ..cx
         };
         let mut out = Outbox::new();

@@ -3,6 +3,7 @@
 use crate::check::convergence::LeaderTime;
 use crate::metrics::distribution::Distribution;
 use crate::metrics::expectations;
+use crate::metrics::frames::SteadyReport;
 use crate::metrics::run::{Outcome, run, run_of};
 use crate::nodes::ScenarioNode;
 use crate::scenario::Scenario;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The report on a campaign.
+/// The report on a scenario over many seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The scenario's name.
@@ -32,6 +33,9 @@ pub struct Report {
     pub measures: BTreeMap<&'static str, Distribution>,
     /// How much of their time nodes had a leader.
     pub availability: Availability,
+    /// Frames that a node sends in a minute while the network is calm, if it ever was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady_frames_per_node_minute: Option<SteadyReport>,
     /// Frames sent, by kind: means per seed.
     pub frames: BTreeMap<&'static str, f64>,
     /// Bytes sent, by kind: means per seed.
@@ -91,12 +95,17 @@ pub struct Violation {
 }
 
 /// Runs a scenario over `seeds` with the type of node it needs; calls `progress` after each run.
-pub fn campaign_of(scenario: &Scenario, seeds: Range<u64>, progress: impl Fn() + Sync) -> Report {
+pub fn run_seeds_of(scenario: &Scenario, seeds: Range<u64>, progress: impl Fn() + Sync) -> Report {
     each_seed(scenario, seeds, progress, |seed| run_of(scenario, seed, &mut ()))
 }
 
+/// Runs a scenario with each of `seeds`, on all cores; calls `progress` after each run.
+pub fn outcomes_of(scenario: &Scenario, seeds: Vec<u64>, progress: impl Fn() + Sync) -> Vec<Outcome> {
+    seeds.into_par_iter().map(|seed| run_of(scenario, seed, &mut ())).inspect(|_| progress()).collect()
+}
+
 /// Runs a scenario over `seeds` with nodes of type `M`; calls `progress` after each run.
-pub fn campaign<M: ScenarioNode>(scenario: &Scenario, seeds: Range<u64>, progress: impl Fn() + Sync) -> Report {
+pub fn run_seeds<M: ScenarioNode>(scenario: &Scenario, seeds: Range<u64>, progress: impl Fn() + Sync) -> Report {
     each_seed(scenario, seeds, progress, |seed| run::<M>(scenario, seed, &mut ()))
 }
 
@@ -138,6 +147,9 @@ pub fn report(scenario: &Scenario, outcomes: &[Outcome]) -> Report {
         leader_is_best: outcomes.iter().filter(|outcome| outcome.leader_is_best).count(),
         measures: values.into_iter().map(|(name, values)| (name, Distribution::of(values))).collect(),
         availability: availability(outcomes),
+        steady_frames_per_node_minute: SteadyReport::of(
+            &outcomes.iter().map(|outcome| outcome.steady).collect::<Vec<_>>(),
+        ),
         frames: kinds.iter().map(|(&kind, sum)| (kind, mean(sum.0))).collect(),
         bytes: kinds.iter().map(|(&kind, sum)| (kind, mean(sum.1))).collect(),
         hop_us: kinds.iter().map(|(&kind, sum)| (kind, (sum.2 as f64 / sum.0 as f64).round())).collect(),
@@ -193,7 +205,7 @@ mod tests {
         let head = "name = \"test\"\nnodes = 12\nduration = \"3s\"\nsettle_time = \"1s\"\n";
         let radio = "[topology]\nshape = \"geometric\"\n[medium]\nloss = \"10%\"\n";
         let scenario = Scenario::parse("test.toml", &format!("{head}{radio}{rest}"), &[]).unwrap();
-        campaign::<ToyNode>(&scenario, seeds, || {})
+        run_seeds::<ToyNode>(&scenario, seeds, || {})
     }
 
     #[test]

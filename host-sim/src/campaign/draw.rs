@@ -1,0 +1,526 @@
+//! Scenarios drawn at random: what is drawn is promised, so every violation is a finding.
+//!
+//! A run has its own subset of fault kinds, and a calm stretch at its end in which liveness is judged. Faults that hurt
+//! every frame end before the network would have to be settled in spite of them. What the documents do not promise is
+//! not drawn; each such restriction names its reason.
+
+use super::draft::{Draft, Pairs, percent, set, time, word};
+use super::places;
+use crate::base::Micros;
+use crate::base::rng::{Rng, Stream, derive_seed};
+use crate::scenario::{DETECTIONS, needs_group};
+use crate::workload::apps::AppPlan;
+use protocol::registry::{AnyElection, AnyMutex};
+
+/// The applications of a scenario.
+pub(super) const APPS: [&str; 3] = [AppPlan::TOKENS, AppPlan::DIFFUSING, AppPlan::CLOCK];
+
+/// The kinds of faults, and of commands to the election, that a run draws its subset from.
+pub(super) const FAULTS: [&str; 17] = [
+    "crash",
+    "reboot",
+    "reboot-blank",
+    "pause",
+    "partition",
+    "loss",
+    "burst",
+    "duplicate",
+    "reorder",
+    "delay",
+    "corrupt",
+    "attack",
+    "one-way",
+    "move",
+    "capacity",
+    "yield",
+    "call",
+];
+
+/// What the words of `--only` allow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Only {
+    elections: Vec<&'static str>,
+    mutexes: Vec<&'static str>,
+    apps: Vec<&'static str>,
+}
+
+impl Only {
+    /// Reads names of elections, locks and applications; none allow everything.
+    ///
+    /// # Errors
+    /// The word that is none of them.
+    pub fn new(words: &[String]) -> Result<Self, String> {
+        let mut only = Self::default();
+        for given in words {
+            let lists = [
+                (AnyElection::NAMES, &mut only.elections),
+                (AnyMutex::NAMES, &mut only.mutexes),
+                (&APPS[..], &mut only.apps),
+            ];
+            let found = lists.into_iter().find_map(|(names, list)| {
+                let name = names.iter().find(|name| *name == given)?;
+                list.push(name);
+                Some(())
+            });
+            if found.is_none() {
+                let known = AnyElection::NAMES.iter().chain(AnyMutex::NAMES).chain(&APPS).copied();
+                return Err(crate::base::nearest::unknown("election, lock or application", given, known));
+            }
+        }
+        Ok(only)
+    }
+
+    /// Whether everything is allowed.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Workload {
+    Election,
+    Locks,
+    App,
+}
+
+/// Draws scenario `index` of the campaign `seed`.
+pub(super) fn draw(seed: u64, index: u64, only: &Only) -> Draft {
+    let rng = Rng::new(derive_seed(seed, Stream::Campaign, index), Stream::Campaign);
+    let mut drawer = Drawer { rng, only, draft: Draft::default() };
+    // A lock may not work in a group of the drawn size; another draw has another size.
+    loop {
+        drawer.draw(seed, index);
+        if drawer.draft.scenario("draft").is_ok() {
+            return drawer.draft;
+        }
+    }
+}
+
+struct Drawer<'a> {
+    rng: Rng,
+    only: &'a Only,
+    draft: Draft,
+}
+
+/// What the faults of a run depend on.
+struct Setting {
+    workload: Workload,
+    nodes: u32,
+    quorum: bool,
+    /// Whether links follow from distances, so that a node can be carried away.
+    movable: bool,
+    /// The length of the stretch with faults, and how long the network may take to settle.
+    stress: Micros,
+    settle: Micros,
+}
+
+const MS: Micros = 1_000;
+const S: Micros = 1_000_000;
+
+impl Drawer<'_> {
+    fn chance(&mut self, percent: u64) -> bool {
+        self.rng.below(100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.rng.below(from.len() as u64) as usize]
+    }
+
+    /// Draws a time; each doubling from the shortest to the longest is as likely as the next.
+    fn log_time(&mut self, low: Micros, high: Micros) -> Micros {
+        let (low, high) = (low.max(1), high.max(low.max(1)));
+        let drawn = low as f64 * (high as f64 / low as f64).powf(self.rng.next_f64());
+        (drawn as Micros).clamp(low, high)
+    }
+
+    fn draw(&mut self, seed: u64, index: u64) {
+        self.draft = Draft::default();
+        self.draft.set("name", word(&format!("campaign-{seed}-{index}")));
+        let workload = self.workload();
+        let election = self.election();
+        let lan = self.chance(if workload == Workload::Election { 55 } else { 85 });
+        let group = workload != Workload::Election || needs_group(&election);
+        // Locks and applications promise something only where a leader needs a quorum.
+        let quorum = workload != Workload::Election || self.chance(40);
+        let nodes = self.nodes(lan, group || quorum, workload);
+        let fast = lan && self.chance(50);
+        let (settle, stress_max) = match (lan, fast) {
+            (true, true) => (20 * S, 120 * S),
+            // A takeover waits for 40 s at least, and nodes that lost their records may take over one after the other.
+            (true, false) | (false, _) => (90 * S, 240 * S),
+        };
+        let stress = self.log_time(10 * S, stress_max);
+        self.draft.set("nodes", nodes.to_string());
+        self.draft.set("duration", time(stress + settle + settle / 2));
+        self.draft.set("settle_time", time(settle));
+        self.draft.set("election", word(&election));
+        if quorum {
+            self.draft.set("mode", word("quorum"));
+        }
+        // Two in a hundred is the most that a lease allows for; a radio's crystals are better.
+        let drift = if lan { self.pick(&[0, 100, 20_000]) } else { self.pick(&[0, 100]) };
+        self.draft.set("drift_ppm", drift.to_string());
+        // A detection begins after two seconds; how many waves it takes is promised once all members are up.
+        let spread = self.pick(&[0, 1, 300, if workload == Workload::App { 0 } else { 5_000 }]);
+        self.draft.set("boot_spread", time(spread * MS));
+        let movable = self.place(lan, group || quorum, nodes);
+        self.medium(lan);
+        self.capacity(nodes);
+        if fast {
+            self.fast_timing();
+        }
+        let setting = Setting { workload, nodes, quorum, movable, stress, settle };
+        match workload {
+            Workload::Election => {}
+            Workload::Locks => self.locks(lan, fast),
+            Workload::App => self.app(&setting),
+        }
+        self.faults(&setting);
+    }
+
+    fn workload(&mut self) -> Workload {
+        let Only { mutexes, apps, .. } = self.only;
+        match (mutexes.is_empty(), apps.is_empty()) {
+            (true, true) => self.pick(&[Workload::Election, Workload::Election, Workload::Locks, Workload::App]),
+            (false, true) => Workload::Locks,
+            (true, false) => Workload::App,
+            (false, false) => self.pick(&[Workload::Locks, Workload::App]),
+        }
+    }
+
+    fn election(&mut self) -> String {
+        let allowed = &self.only.elections;
+        let one_leader: Vec<&str> = AnyElection::of_one_leader().collect();
+        let name = self.pick(if allowed.is_empty() { &one_leader } else { allowed });
+        let options: &[&str] = match name {
+            "bully" => {
+                &["recovery=elect", "recovery=announce", "transport=broadcast", "skip-suspected=yes", "alert=yes"]
+            }
+            "ring" => &["direction=backward", "winner=lowest"],
+            _ => return name.to_owned(), // it has none
+        };
+        if self.chance(40) { format!("{name}:{}", self.pick(options)) } else { name.to_owned() }
+    }
+
+    fn nodes(&mut self, lan: bool, group: bool, workload: Workload) -> u32 {
+        let most = match (workload, lan, group) {
+            (Workload::Election, true, _) => self.pick(&[5, 9, 16]),
+            (Workload::Election, false, false) => self.pick(&[6, 14, 30]),
+            (Workload::Election, false, true) => self.pick(&[5, 9]),
+            // In one radio range of many, a contended lock is slower than the checker allows.
+            (Workload::Locks | Workload::App, false, _) => 5,
+            (Workload::Locks | Workload::App, true, _) => 7,
+        };
+        self.rng.between(if group { 3 } else { 2 }, most) as u32
+    }
+
+    /// Draws the topology; returns whether links follow from distances.
+    fn place(&mut self, lan: bool, group: bool, nodes: u32) -> bool {
+        // A group of any election needs all members in range of each other; a local network has no other shape.
+        let shapes: &[&str] = match (lan, group) {
+            (true, _) | (false, true) => &["complete"],
+            (false, false) => places::SHAPES,
+        };
+        let shape = self.pick(shapes);
+        let rng = &mut self.rng;
+        let topology = self.draft.table("topology");
+        match places::positions(shape, nodes, rng) {
+            Some(positions) => {
+                set(topology, "shape", word("positions"));
+                set(topology, "positions", positions);
+            }
+            None => set(topology, "shape", word(shape)),
+        }
+        if shape == "grid" {
+            set(topology, "columns", rng.between(1, 6).to_string());
+        }
+        !matches!(shape, "complete" | "ring" | "star")
+    }
+
+    fn medium(&mut self, lan: bool) {
+        let loss = self.pick(&[0, 0, 1, 5, 10]);
+        let slowest = self.pick(&[1, 2, 5]);
+        let medium = self.draft.table("medium");
+        set(medium, "kind", word(if lan { "lan" } else { "radio" }));
+        set(medium, "loss", percent(loss));
+        if lan {
+            set(medium, "delay", format!("[\"200us\", \"{slowest}ms\"]"));
+        }
+    }
+
+    fn capacity(&mut self, nodes: u32) {
+        let rule = self.pick(&["random", "random", "equal", "rising", "falling"]);
+        set(self.draft.table("capacity"), "rule", word(rule));
+        if nodes > 2 && self.chance(10) {
+            set(self.draft.table("capacity"), "ineligible", "[0]".to_owned());
+        }
+    }
+
+    /// The timing of the shipped storms of locks.
+    fn fast_timing(&mut self) {
+        let times = [
+            ("heartbeat", 400),
+            ("stagger", 200),
+            ("lock_lease", 1_500),
+            ("quarantine", 2_000),
+            ("takeover_delay", 1_000),
+        ];
+        let timing = self.draft.table("timing");
+        for (key, millis) in times.into_iter().chain([("uptime_min", 1_000)]) {
+            set(timing, key, time(millis * MS));
+        }
+    }
+
+    fn locks(&mut self, lan: bool, fast: bool) {
+        // On a radio only these serve requests fast enough for the checker.
+        let possible: &[&str] = if lan { AnyMutex::NAMES } else { &["central", "token-ring", "raymond"] };
+        let allowed = &self.only.mutexes;
+        let mutex = self.pick(if allowed.is_empty() { possible } else { allowed });
+        let names = ["[\"printer\"]", "[\"printer\", \"table:students\"]", "[\"a\", \"b\", \"c\", \"d\"]"];
+        let names = if lan { self.pick(&names) } else { names[0] };
+        let lease_max = if fast { 1_500 } else { 5_000 };
+        let lease = self.rng.between(300, lease_max);
+        let think = if lan { self.pick(&[50, 500, 1_500]) } else { 2_000 };
+        let hold = self.pick(&[20, 100, 600]);
+        let shares = [self.pick(&[0, 10]), self.pick(&[0, 5]), self.pick(&[0, 20])];
+        let write = self.pick(&[0, 800]);
+        let locks = self.draft.table("locks");
+        set(locks, "mutex", word(mutex));
+        set(locks, "names", names.to_owned());
+        set(locks, "think", format!("[\"{}ms\", \"{think}ms\"]", think.min(50)));
+        set(locks, "hold", format!("[\"1ms\", \"{hold}ms\"]"));
+        set(locks, "lease", format!("[\"{lease}ms\", \"{lease_max}ms\"]"));
+        set(locks, "write", format!("[\"0ms\", \"{write}ms\"]"));
+        for (key, share) in ["try", "cancel", "renew"].into_iter().zip(shares) {
+            set(locks, key, percent(share));
+        }
+        // A safety property holds where nothing happens: there must be grants.
+        set(self.draft.table("expect"), "grants", "1".to_owned());
+    }
+
+    fn app(&mut self, setting: &Setting) {
+        let allowed = &self.only.apps;
+        let kind = self.pick(if allowed.is_empty() { &APPS } else { allowed });
+        let pause = self.pick(&[10, 50, 200]);
+        let detection = self.pick(DETECTIONS);
+        let app = self.draft.table("app");
+        set(app, "kind", word(kind));
+        if kind != AppPlan::CLOCK {
+            set(app, "pause", time(pause * MS));
+        }
+        // In the calm stretch: a request there is no disturbance.
+        let calm = setting.stress + setting.settle;
+        let request =
+            |at: Micros, request: &str, node: &str| vec![("at", time(at)), ("do", word(request)), ("node", word(node))];
+        if kind == AppPlan::TOKENS {
+            let every = self.log_time(300 * MS, 10 * S);
+            let mut often = request(2 * S, "snapshot", "random");
+            often.push(("every", time(every)));
+            self.draft.faults.extend([often, request(calm, "snapshot", "random")]);
+            set(self.draft.table("expect"), "snapshots", "1".to_owned());
+        }
+        if kind == AppPlan::DIFFUSING {
+            let units = self.rng.between(1, 80);
+            set(self.draft.table("app"), "detection", word(detection));
+            let mut start = request(2 * S, "start", "random");
+            start.push(("units", units.to_string()));
+            let early = self.rng.between(2_100, 5_000) * MS;
+            let detects = [(early, "last"), (early + S, "random"), (calm, "all")];
+            self.draft.faults.push(start);
+            self.draft.faults.extend(detects.map(|(at, node)| request(at, "detect-termination", node)));
+            if detection == "wave" {
+                // The other detection knows nothing of a job whose root crashed.
+                set(self.draft.table("expect"), "terminations", "1".to_owned());
+            }
+        }
+    }
+
+    /// Draws the subset of fault kinds, and the faults; some are aimed at what another one has just begun.
+    fn faults(&mut self, setting: &Setting) {
+        let mut kinds: Vec<&'static str> = FAULTS.to_vec();
+        self.rng.shuffle(&mut kinds);
+        kinds.truncate(self.rng.between(1, 6) as usize);
+        kinds.retain(|&kind| setting.movable || kind != "move");
+        if kinds.contains(&"yield") {
+            // A defect: a leader that lost its lease, regained it and yields where nobody else can lead never stands again.
+            kinds.retain(|kind| !matches!(*kind, "crash" | "capacity"));
+            self.draft.table("capacity").retain(|(key, _)| *key != "ineligible");
+        }
+        let count = self.log_time(1, 40);
+        let (mut gone, mut blanks) = (0, 0);
+        let mut at = 0;
+        for _ in 0..count {
+            let Some(kind) = (!kinds.is_empty()).then(|| self.pick(&kinds)) else { break };
+            // Either any moment, or one while the network still deals with the fault before.
+            at = match self.rng.below(3) {
+                0 if at > 0 => at + self.log_time(MS, 3 * S),
+                _ => self.rng.between(1, setting.stress - 2 * S),
+            };
+            at = at.min(setting.stress - S);
+            // As many as a majority can spare; without one, all but one.
+            let spare = if setting.quorum { (setting.nodes - 1) / 2 } else { setting.nodes - 1 };
+            if kind == "crash" && gone >= spare {
+                continue;
+            }
+            // A peer remembers two boots without records: an older recording may be taken for a new one.
+            if kind == "reboot-blank" && blanks >= 2 && kinds.contains(&"attack") {
+                continue;
+            }
+            gone += u32::from(kind == "crash");
+            blanks += u32::from(kind == "reboot-blank");
+            let fault = self.fault(kind, at, setting);
+            self.draft.faults.push(fault);
+        }
+        if self.chance(60) {
+            self.aimed(setting, !kinds.contains(&"attack"));
+        }
+        let end = |action: &str| vec![("at", time(setting.stress)), ("do", word(action))];
+        self.draft.faults.push(end("heal"));
+        // A job whose member stays away is never announced as terminated.
+        if setting.workload == Workload::App || self.chance(50) {
+            let mut restart = end("restart");
+            restart.push(("node", word("all")));
+            self.draft.faults.push(restart);
+        }
+    }
+
+    /// Strikes the leader or the holder of a lock at a bad moment, some times: asleep for about as long as leases last, gone
+    /// for less than anybody notices, or both amid an election.
+    fn aimed(&mut self, setting: &Setting, blank: bool) {
+        let locks = setting.workload == Workload::Locks;
+        for _ in 0..self.rng.between(1, 4) {
+            let at = self.rng.between(5 * S, setting.stress - 4 * S);
+            let pause = self.chance(50);
+            let lasts = if pause { self.log_time(300 * MS, 8 * S) } else { self.log_time(5 * MS, S) };
+            let target = if locks && self.chance(70) { "holder" } else { "leader" };
+            if self.chance(30) {
+                let before = self.log_time(MS, 500 * MS);
+                self.draft.faults.push(vec![("at", time(at - before)), ("do", word("call")), ("node", word("random"))]);
+            }
+            let action = if pause { "pause" } else { "crash" };
+            let lasts = time(lasts.min(setting.stress - at));
+            let mut fault = vec![("at", time(at)), ("do", word(action)), ("node", word(target)), ("for", lasts)];
+            if !pause && blank && self.chance(30) {
+                fault.push(("records", word("lost")));
+            }
+            self.draft.faults.push(fault);
+        }
+    }
+
+    fn fault(&mut self, kind: &'static str, at: Micros, setting: &Setting) -> Pairs {
+        let action = if kind.starts_with("reboot") { "crash" } else { kind };
+        let mut fault = vec![("at", time(at)), ("do", word(action))];
+        let left = setting.stress - at;
+        // What hurts every frame ends before the network would have to be settled.
+        let harsh = left.min(setting.settle - 2 * S);
+        let target = match setting.workload {
+            Workload::Locks => self.pick(&["random", "leader", "holder"]),
+            Workload::Election | Workload::App => self.pick(&["random", "leader"]),
+        };
+        let probability = self.pick(&[5, 20, 50, 90]);
+        let mut add = |key, value: String| fault.push((key, value));
+        match kind {
+            "crash" | "yield" | "call" => add("node", word(target)),
+            "reboot" | "reboot-blank" | "pause" => {
+                add("node", word(target));
+                add("for", time(self.log_time(5 * MS, left)));
+                if kind == "reboot-blank" {
+                    add("records", word("lost"));
+                }
+            }
+            "partition" => {
+                add("cut", word(self.pick(&["random", "left-right", "top-bottom"])));
+                add("for", time(self.log_time(5 * MS, left)));
+            }
+            "loss" | "duplicate" | "corrupt" => {
+                add("probability", percent(probability));
+                add("for", time(self.log_time(5 * MS, harsh)));
+            }
+            "burst" => {
+                add("good", time(self.log_time(100 * MS, 5 * S)));
+                add("bad", time(self.log_time(10 * MS, S)));
+                add("for", time(self.log_time(100 * MS, harsh)));
+            }
+            "reorder" => {
+                add("probability", percent(probability));
+                add("delay", time(self.pick(&[1, 30, 200]) * MS));
+                add("for", time(self.log_time(5 * MS, harsh)));
+            }
+            "delay" => {
+                add("delay", format!("[\"0ms\", \"{}ms\"]", self.pick(&[5, 30, 100])));
+                add("for", time(self.log_time(5 * MS, harsh)));
+            }
+            "attack" => {
+                add("replay", percent(self.pick(&[10, 100])));
+                add("forge", percent(self.pick(&[0, 50])));
+                add("for", time(self.log_time(S, harsh)));
+            }
+            "one-way" => {
+                let from = self.rng.below(setting.nodes.into());
+                let to = (from + self.rng.between(1, u64::from(setting.nodes) - 1)) % u64::from(setting.nodes);
+                add("from", format!("[{from}]"));
+                add("to", format!("[{to}]"));
+                add("for", time(self.log_time(5 * MS, harsh)));
+            }
+            "move" => {
+                add("node", word("random"));
+                let [x, y] = [self.rng.below(60), self.rng.below(30)];
+                add("position", format!("[{x}, {y}]"));
+            }
+            // The names were listed: this is "capacity".
+            _ => {
+                let unfit = self.chance(15);
+                add("node", word(target));
+                add("capacity", if unfit { word("unfit") } else { self.rng.below(10_001).to_string() });
+            }
+        }
+        fault
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_same_seed_and_index_draw_the_same_scenario() {
+        let all = Only::default();
+        assert_eq!(draw(3, 5, &all), draw(3, 5, &all));
+        assert_ne!(draw(3, 5, &all), draw(3, 6, &all));
+        assert_ne!(draw(3, 5, &all), draw(4, 5, &all));
+    }
+
+    #[test]
+    fn every_algorithm_every_shape_and_every_fault_is_drawn() {
+        let texts: Vec<String> = (0..600).map(|index| draw(1, index, &Only::default()).text()).collect();
+        let drawn = |text: &str| texts.iter().any(|scenario| scenario.contains(text));
+        for name in AnyElection::of_one_leader().chain([AnyMutex::NAMES, &APPS, DETECTIONS].concat()) {
+            assert!(drawn(&format!("= \"{name}")), "{name}");
+        }
+        for fault in FAULTS.iter().filter(|fault| !fault.starts_with("reboot")) {
+            assert!(drawn(&format!("do = \"{fault}\"")), "{fault}");
+        }
+        for text in
+            ["records = \"lost\"", "\"positions\"", "\"geometric\"", "\"ring\"", "\"star\"", "mode = \"quorum\""]
+        {
+            assert!(drawn(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_run_draws_what_it_may_and_has_its_own_subset_of_faults() {
+        let only = Only::new(&["lamport".to_owned(), "ring".to_owned()]).unwrap();
+        let mut subsets = BTreeSet::new();
+        for index in 0..50 {
+            let scenario = draw(2, index, &only).scenario("draft").unwrap();
+            assert!(scenario.election.starts_with("ring"));
+            assert_eq!(scenario.world.locks.unwrap().mutex, "lamport");
+            let draft = draw(2, index, &only);
+            subsets.insert(draft.faults.iter().map(|fault| fault[1].1.clone()).collect::<BTreeSet<_>>());
+        }
+        assert!(subsets.len() > 30, "{}", subsets.len());
+        assert!(Only::new(&["lamprt".to_owned()]).unwrap_err().contains("the nearest is \"lamport\""));
+    }
+}

@@ -1,0 +1,220 @@
+//! Campaigns of drawn scenarios: each has one run, every checker, and a calm stretch at its end.
+//!
+//! A campaign's seed and a number make a scenario; the number is the seed of its run. So any part of a campaign can run
+//! anywhere, and the report on all parts is the same. A scenario with a violation is shrunk and kept as a file.
+
+mod draft;
+mod draw;
+mod messages;
+mod places;
+mod shrink;
+mod tally;
+
+pub use draw::Only;
+
+use crate::base::Micros;
+use crate::metrics::run::{Outcome, run, run_of};
+use crate::metrics::seeds::{self, Violation};
+use crate::nodes::ScenarioNode;
+use crate::scenario::Scenario;
+use crate::trace::Observer;
+use draft::Draft;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tally::Tally;
+
+/// How a scenario is run with a seed.
+pub(crate) type Run<'a> = &'a (dyn Fn(&Scenario, u64, &mut dyn Observer) -> Outcome + Sync);
+
+/// From so many simulated hours on, a kind of fault or message that never occurred is a failure of the campaign.
+const COVERED_AFTER: f64 = 20.0;
+
+/// A campaign: everything about it but its outcomes.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// Its seed.
+    pub seed: u64,
+    /// How many scenarios are drawn.
+    pub runs: u64,
+    /// What may be drawn.
+    pub only: Only,
+    /// How many scenarios with a violation are shrunk; the others are kept as they were drawn.
+    pub shrink: usize,
+}
+
+/// The outcome of one drawn scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Played {
+    /// Its number.
+    pub index: u64,
+    /// How long it was simulated.
+    pub micros: Micros,
+    /// Faults by kind.
+    pub faults: BTreeMap<String, u64>,
+    /// Frames by kind of message.
+    pub frames: BTreeMap<String, u64>,
+    /// Frames lost and collided, once per receiver.
+    pub lost: u64,
+    /// The violations: checker and words.
+    pub violations: Vec<(String, String)>,
+}
+
+/// The report on a campaign.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CampaignReport {
+    /// The campaign's seed.
+    pub seed: u64,
+    /// How many scenarios were drawn.
+    pub scenarios: u64,
+    /// Hours simulated.
+    pub hours: f64,
+    /// Faults by kind: of nodes as often as they hit one, of links as often as they began.
+    pub faults: BTreeMap<String, u64>,
+    /// Frames sent, by kind and message.
+    pub frames: BTreeMap<String, u64>,
+    /// Frames lost or collided, once per receiver.
+    pub frames_lost: u64,
+    /// Kinds of faults and messages that did not occur.
+    pub missing: Vec<String>,
+    /// Whether a kind that did not occur is a failure: the campaign is long, and draws everything.
+    pub complete: bool,
+    /// The scenarios with a violation.
+    pub violations: Vec<Found>,
+}
+
+impl CampaignReport {
+    /// Whether nothing was found and, in a long campaign, everything occurred.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.violations.is_empty() && (!self.complete || self.missing.is_empty())
+    }
+}
+
+/// A scenario with a violation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// The number of the drawn scenario.
+    pub index: u64,
+    /// The seed that the file fails with.
+    pub seed: u64,
+    /// The checker's name.
+    pub checker: String,
+    /// The violation in words.
+    pub text: String,
+    /// The name of the file.
+    pub file: String,
+    /// The text of the file.
+    #[serde(skip)]
+    pub scenario: String,
+    /// How many runs were spent on shrinking it; none if it is as it was drawn.
+    pub shrunk_by: u32,
+}
+
+impl Campaign {
+    /// The same campaign of as many scenarios as take so many simulated hours.
+    #[must_use]
+    pub fn of_hours(self, hours: f64) -> Self {
+        let mut campaign = Self { runs: 0, ..self };
+        let mut micros = 0;
+        while (micros as f64) < hours * 3.6e9 {
+            micros += campaign.scenario(campaign.runs).1.world.duration;
+            campaign.runs += 1;
+        }
+        campaign
+    }
+
+    fn scenario(&self, index: u64) -> (Draft, Scenario) {
+        let draft = draw::draw(self.seed, index, &self.only);
+        let scenario = draft.scenario(&self.file(index)).expect("what is drawn is valid");
+        (draft, scenario)
+    }
+
+    fn file(&self, index: u64) -> String {
+        format!("campaign-{}-{index}.toml", self.seed)
+    }
+
+    /// Plays scenarios of the campaign, on all cores; calls `progress` after each.
+    pub fn play(&self, indices: Vec<u64>, progress: impl Fn() + Sync) -> Vec<Played> {
+        indices.into_par_iter().map(|index| self.play_one(index, &run_of)).inspect(|_| progress()).collect()
+    }
+
+    /// Plays the whole campaign with nodes of type `M`, and reports on it.
+    #[must_use]
+    pub fn run_with<M: ScenarioNode>(&self) -> CampaignReport {
+        let run = |scenario: &Scenario, seed, observer: &mut dyn Observer| run::<M>(scenario, seed, observer);
+        let played: Vec<Played> = (0..self.runs).into_par_iter().map(|index| self.play_one(index, &run)).collect();
+        self.report_with(&played, &run)
+    }
+
+    fn play_one(&self, index: u64, run: Run<'_>) -> Played {
+        let (draft, scenario) = self.scenario(index);
+        let mut tally = Tally::new(&draft);
+        let outcome = run(&scenario, index, &mut tally);
+        Played {
+            index,
+            micros: scenario.world.duration,
+            faults: tally.faults(),
+            frames: messages::of_run(&scenario, &outcome),
+            lost: outcome.frames.lost + outcome.frames.collided,
+            violations: violations(&scenario, outcome).into_iter().map(|v| (v.checker.to_owned(), v.text)).collect(),
+        }
+    }
+
+    /// Reports on the scenarios that were played, in their order; shrinks the first ones with a violation.
+    #[must_use]
+    pub fn report(&self, played: &[Played]) -> CampaignReport {
+        self.report_with(played, &run_of)
+    }
+
+    fn report_with(&self, played: &[Played], run: Run<'_>) -> CampaignReport {
+        let mut faults: BTreeMap<String, u64> = BTreeMap::new();
+        let mut frames: BTreeMap<String, u64> = BTreeMap::new();
+        for one in played {
+            one.faults.iter().for_each(|(kind, count)| *faults.entry(kind.clone()).or_default() += count);
+            one.frames.iter().for_each(|(kind, count)| *frames.entry(kind.clone()).or_default() += count);
+        }
+        let hours = played.iter().map(|one| one.micros).sum::<Micros>() as f64 / 3.6e9;
+        let hours = (hours * 1_000.0).round() / 1_000.0;
+        let wanted = draw::FAULTS.iter().map(|&fault| fault.to_owned()).filter(|fault| !faults.contains_key(fault));
+        let unsent = messages::all().into_iter().filter(|message| !frames.contains_key(message));
+        let bad = played.iter().filter(|one| !one.violations.is_empty());
+        let found: Vec<Found> =
+            bad.enumerate().map(|(at, one)| self.found(one, if at < self.shrink { Some(run) } else { None })).collect();
+        CampaignReport {
+            seed: self.seed,
+            scenarios: played.len() as u64,
+            hours,
+            missing: wanted.chain(unsent).collect(),
+            complete: hours >= COVERED_AFTER && self.only.is_all(),
+            faults,
+            frames,
+            frames_lost: played.iter().map(|one| one.lost).sum(),
+            violations: found,
+        }
+    }
+
+    /// A scenario with a violation, shrunk if it can be run.
+    fn found(&self, played: &Played, run: Option<Run<'_>>) -> Found {
+        let (draft, _) = self.scenario(played.index);
+        let (checker, text) = &played.violations[0];
+        let found = Found {
+            index: played.index,
+            seed: played.index,
+            checker: checker.clone(),
+            text: text.clone(),
+            file: self.file(played.index),
+            scenario: draft.text(),
+            shrunk_by: 0,
+        };
+        match run {
+            Some(run) => shrink::shrink(&draft, found, run),
+            None => found,
+        }
+    }
+}
+
+/// Every violation of one run, claims included.
+fn violations(scenario: &Scenario, outcome: Outcome) -> Vec<Violation> {
+    seeds::report(scenario, &[outcome]).violations
+}

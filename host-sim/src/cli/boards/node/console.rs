@@ -1,0 +1,156 @@
+//! What the user of a desktop node types, a line at a time, and what its lock and its service answer.
+
+use protocol::Duration;
+use protocol::mutex::{self, LockId};
+use protocol::service::sequencer::{self, Payload};
+use protocol::service::{NoService, Sequencer, Service, clock_sync, clock_sync::ClockSync};
+use serde_json::{Value, json};
+use std::io::BufRead as _;
+use std::sync::mpsc::{Receiver, channel};
+
+/// A line, understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Call,
+    Yield,
+    Appoint,
+    Release,
+    Lock(mutex::Command),
+    Submit(Payload),
+}
+
+/// What can be typed.
+pub(super) const HELP: &str =
+    "call, yield, appoint, release, lock NAME, try NAME, renew NAME, unlock NAME, cancel NAME, submit TEXT";
+
+impl Word {
+    /// Reads a line; locks are asked for `lease`.
+    pub(super) fn read(line: &str, lease: Duration) -> Option<Self> {
+        let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+        let lock = || (!rest.is_empty()).then(|| LockId::from_name(rest));
+        Some(match word {
+            "call" => Self::Call,
+            "yield" => Self::Yield,
+            "appoint" => Self::Appoint,
+            "release" => Self::Release,
+            "lock" => Self::Lock(mutex::Command::Acquire { lock: lock()?, lease }),
+            "try" => Self::Lock(mutex::Command::Try { lock: lock()?, lease }),
+            "renew" => Self::Lock(mutex::Command::Renew { lock: lock()?, lease }),
+            "unlock" => Self::Lock(mutex::Command::Release { lock: lock()? }),
+            "cancel" => Self::Lock(mutex::Command::Cancel { lock: lock()? }),
+            "submit" => Self::Submit(Payload::from_slice(rest.as_bytes()).ok()?),
+            _ => return None,
+        })
+    }
+}
+
+/// Reads lines in the background, until there are no more.
+pub(super) fn lines() -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Returns a notice of the lock as JSON.
+pub(super) fn lock_notice(notice: mutex::Notice) -> Value {
+    match notice {
+        mutex::Notice::Acquired { lock, fence, until } => json!({
+            "event": "acquired", "lock": lock.number(), "until_us": until.as_micros(),
+            "fence": [u64::from(fence.term.number), u64::from(fence.term.by.0), fence.count.0]
+        }),
+        mutex::Notice::Waiting { lock, ahead } => {
+            json!({ "event": "waiting", "lock": lock.number(), "ahead": ahead })
+        }
+        mutex::Notice::Refused { lock, reason } => {
+            json!({ "event": "refused", "lock": lock.number(), "reason": reason.description() })
+        }
+        mutex::Notice::Expiring { lock, .. } => json!({ "event": "expiring", "lock": lock.number() }),
+        mutex::Notice::Lost { lock } => json!({ "event": "lost", "lock": lock.number() }),
+        mutex::Notice::Released { lock } => json!({ "event": "released", "lock": lock.number() }),
+    }
+}
+
+/// A service that a desktop node can have.
+pub(super) trait DesktopService: Service {
+    /// Returns the command that submits a message; `None` where it takes none.
+    fn submit(_: Payload) -> Option<Self::Command> {
+        None
+    }
+
+    /// Returns a notice as JSON.
+    fn notice(notice: Self::Notice) -> Value;
+}
+
+impl DesktopService for NoService {
+    fn notice(notice: Self::Notice) -> Value {
+        match notice {}
+    }
+}
+
+impl<const N: usize> DesktopService for ClockSync<N> {
+    fn notice(notice: clock_sync::Notice) -> Value {
+        match notice {
+            clock_sync::Notice::Set => json!({ "event": "clock-set" }),
+            clock_sync::Notice::Adjusted { by } => json!({ "event": "clock-adjusted", "by_us": by }),
+        }
+    }
+}
+
+impl<const N: usize> DesktopService for Sequencer<N> {
+    fn submit(payload: Payload) -> Option<sequencer::Command> {
+        Some(sequencer::Command::Submit(payload))
+    }
+
+    fn notice(notice: sequencer::Notice) -> Value {
+        match notice {
+            sequencer::Notice::Accepted { number } => json!({ "event": "accepted", "number": number }),
+            sequencer::Notice::Refused { .. } => json!({ "event": "refused", "reason": "busy" }),
+            sequencer::Notice::Delivered { number, id, payload } => json!({
+                "event": "delivered", "era": number.era, "count": number.count, "from": id.initiator.0,
+                "text": String::from_utf8_lossy(&payload)
+            }),
+            sequencer::Notice::Missed { through } => {
+                json!({ "event": "missed", "era": through.era, "count": through.count })
+            }
+            sequencer::Notice::Unknown { number } => json!({ "event": "unknown", "number": number }),
+        }
+    }
+}
+
+/// Returns a notice as a line for people: the event, then its fields.
+pub(super) fn as_text(notice: &Value) -> String {
+    let fields = notice.as_object().into_iter().flatten().filter(|(key, _)| *key != "event" && *key != "at_us");
+    let fields: Vec<String> = fields.map(|(key, value)| format!("{key} {value}")).collect();
+    format!("{}: {}", notice["event"].as_str().unwrap_or("notice"), fields.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_word_and_what_it_is_about() {
+        let lease = Duration::from_secs(2);
+        let lock = LockId::from_name("front door");
+        let acquire = Word::Lock(mutex::Command::Acquire { lock, lease });
+        assert_eq!(Word::read("lock front door", lease), Some(acquire));
+        assert_eq!(Word::read(" appoint ", lease), Some(Word::Appoint));
+        assert_eq!(Word::read("submit a text", lease), Some(Word::Submit(Payload::from_slice(b"a text").unwrap())));
+        for wrong in ["lock", "open door", "submit a text that is far too long", ""] {
+            assert_eq!(Word::read(wrong, lease), None, "{wrong}");
+        }
+        assert!(["lock NAME", "appoint", "submit TEXT"].iter().all(|word| HELP.contains(word)));
+    }
+
+    #[test]
+    fn a_notice_is_a_line_for_people_and_for_programs() {
+        let notice = lock_notice(mutex::Notice::Waiting { lock: LockId::from_number(7), ahead: 2 });
+        assert_eq!(as_text(&notice), "waiting: ahead 2, lock 7");
+    }
+}

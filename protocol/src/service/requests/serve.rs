@@ -1,0 +1,73 @@
+//! The leader's side: requests are handled at most once, and answered the way they came.
+
+use super::{Bytes, Handled, KEPT_HEARTBEATS, Notice, Once, Out, Refusal, Reply, RequestId, Requests, Route, timeout};
+use crate::algorithm::Context;
+
+/// How long a request takes to be answered, as a hint to the refused ones, in milliseconds.
+const HINT_MS: u16 = 500;
+
+impl Requests {
+    /// Hands a request to the application, or refuses it.
+    pub(super) fn serve(
+        &mut self,
+        cx: &Context<'_>,
+        id: RequestId,
+        once: Option<Once>,
+        route: Route,
+        bytes: Bytes,
+        out: &mut Out,
+    ) {
+        let refusal = if once.is_some_and(|(leader, number)| leader != cx.me || !self.has_led_under(number)) {
+            Some(Refusal::Unknown)
+        } else {
+            self.handled.is_full().then_some(Refusal::Busy { after_ms: HINT_MS })
+        };
+        if let Some(reason) = refusal {
+            return self.send_back(cx, id, route, Reply::Refused(reason), out);
+        }
+        let (repeatable, until) = (once.is_none(), cx.now.after(timeout(cx)));
+        let _ = self.handled.push(Handled { id, route, repeatable, until, answer: None }); // it is not full
+        out.notify(Notice::Request { id, bytes, repeatable });
+    }
+
+    /// Returns whether a request was handled here, or is about to be.
+    pub(super) fn is_copy(&self, id: RequestId) -> bool {
+        self.handled.iter().any(|handled| handled.id == id)
+    }
+
+    /// Answers a copy of a request as the first one was, or will be, over the way it came.
+    pub(super) fn on_copy(&mut self, cx: &Context<'_>, id: RequestId, route: Route, out: &mut Out) {
+        let Some(handled) = self.handled.iter_mut().find(|handled| handled.id == id) else { return };
+        if let Some(answer) = handled.answer.clone() {
+            self.send_back(cx, id, route, Reply::Answer(answer), out);
+        } else {
+            handled.route = route;
+        }
+    }
+
+    /// Returns whether this node led under the term whose number ends so, in this boot.
+    fn has_led_under(&self, number: u16) -> bool {
+        let low = |number: u32| {
+            let [low, high, ..] = number.to_le_bytes();
+            u16::from_le_bytes([low, high])
+        };
+        self.leader.zip(self.led_since).is_some_and(|((_, term), since)| {
+            low(term.number).wrapping_sub(number) <= low(term.number).wrapping_sub(low(since))
+        })
+    }
+
+    /// Sends the application's reply to a request, unless it came too late.
+    pub(super) fn reply(&mut self, cx: &Context<'_>, id: RequestId, reply: Reply, out: &mut Out) {
+        let of_it = |handled: &&mut Handled| handled.id == id && handled.answer.is_none();
+        let Some(handled) = self.handled.iter_mut().find(of_it) else { return };
+        let route = handled.route.clone();
+        // What is kept for copies: a refusal was none of the application's doing, so a copy may be handled.
+        if let Reply::Answer(bytes) = &reply {
+            handled.answer = Some(bytes.clone());
+            handled.until = cx.now.after(cx.timing.heartbeat.times(KEPT_HEARTBEATS));
+        }
+        let kept = handled.answer.is_some() && !handled.repeatable;
+        self.handled.retain(|handled| handled.id != id || kept);
+        self.send_back(cx, id, route, reply, out);
+    }
+}

@@ -1,0 +1,186 @@
+//! Requests: each ends once, is handled at most once, and finds its way over several hops.
+
+use crate::support::prelude::*;
+use protocol::election::{Clusters, Election, Wireless};
+use protocol::node::Input;
+use protocol::service::requests::{Bytes, Command, Notice, Refusal, RequestId, Requests};
+use std::collections::BTreeMap;
+
+type Asking<E> = Net<E, NoMutex, Requests>;
+
+fn asking<E: Election + 'static>(
+    count: usize,
+    medium: (Medium, u64),
+    linked: fn(usize, usize) -> bool,
+    election: impl Fn() -> E + 'static,
+) -> Asking<E> {
+    let net = Net::ungrouped(count, medium, linked, move |index| (config(index), election(), Requests::new()));
+    // The last node is the best, by far.
+    net.with_capacities(move |index| if index + 1 == count { 9_000 } else { 1_000 })
+}
+
+fn bytes(text: &str) -> Bytes {
+    Bytes::from_slice(text.as_bytes()).unwrap()
+}
+
+fn request<E: Election>(net: &mut Asking<E>, index: usize, repeatable: bool) {
+    net.put(index, Input::Service(Command::Request { bytes: bytes("how are you"), repeatable }));
+}
+
+/// Runs for some time; what a node is or was asked, it answers.
+fn run_and_answer<E: Election>(net: &mut Asking<E>, seconds: u32) {
+    let mut answered = 0;
+    for _ in 0..seconds * 50 {
+        net.run(Duration::from_millis(20));
+        while let Some((_, index, notice)) = net.service_notices.get(answered).cloned() {
+            answered += 1;
+            if let Notice::Request { id, .. } = notice
+                && net.is_up(index)
+            {
+                net.put(index, Input::Service(Command::Answer { id, bytes: bytes("fine") }));
+            }
+        }
+    }
+}
+
+/// How often each request was handled, and how it ended.
+fn ends<E: Election>(net: &Asking<E>) -> BTreeMap<RequestId, (usize, Vec<Notice>)> {
+    let mut ends: BTreeMap<RequestId, (usize, Vec<Notice>)> = BTreeMap::new();
+    for (_, _, notice) in &net.service_notices {
+        match notice {
+            Notice::Requested { id } => _ = ends.entry(*id).or_default(),
+            Notice::Request { id, .. } => ends.entry(*id).or_default().0 += 1,
+            Notice::Answered { id, .. } | Notice::Refused { id, .. } | Notice::TimedOut { id } => {
+                ends.entry(*id).or_default().1.push(notice.clone());
+            }
+            Notice::Full => {}
+        }
+    }
+    ends
+}
+
+#[test]
+fn a_request_reaches_the_super_peer_over_relays_and_the_answer_comes_back() {
+    let mut net = asking(4, (RELIABLE, 1), line, || Clusters::new(3));
+    net.run_secs(10);
+    request(&mut net, 0, false);
+    run_and_answer(&mut net, 1);
+    let asked = net.service_notices.iter().find_map(|(_, index, notice)| match notice {
+        Notice::Request { bytes, .. } => Some((*index, bytes.clone())),
+        _ => None,
+    });
+    assert_eq!(asked, Some((3, bytes("how are you"))));
+    let id = RequestId { origin: config(0).me, boot: 1, number: 1 };
+    assert_eq!(ends(&net)[&id], (1, vec![Notice::Answered { id, bytes: bytes("fine") }]));
+}
+
+#[test]
+fn with_one_leader_far_away_it_does_too() {
+    let mut net = asking(5, (RELIABLE, 1), line, Wireless::new);
+    net.run_secs(20);
+    request(&mut net, 0, false);
+    run_and_answer(&mut net, 2);
+    assert!(matches!(net.service_notices.last(), Some((_, 0, Notice::Answered { .. }))), "{:?}", net.service_notices);
+}
+
+#[test]
+fn the_super_peer_asks_itself() {
+    let mut net = asking(2, (RELIABLE, 1), line, || Clusters::new(2));
+    net.run_secs(10);
+    request(&mut net, 1, false);
+    run_and_answer(&mut net, 1);
+    assert!(matches!(net.service_notices.last(), Some((_, 1, Notice::Answered { .. }))), "{:?}", net.service_notices);
+}
+
+#[test]
+fn on_a_bad_network_every_request_ends_once_and_is_handled_at_most_once() {
+    for seed in 0..4 {
+        let mut net = asking(4, (UNRELIABLE, seed), line, || Clusters::new(3));
+        net.run_secs(10);
+        for round in 0..10 {
+            request(&mut net, round % 3, false);
+            run_and_answer(&mut net, 2);
+        }
+        run_and_answer(&mut net, 15);
+        let ends = ends(&net);
+        assert_eq!(ends.len(), 10, "seed {seed}");
+        for (id, (handled, end)) in &ends {
+            assert!(*handled <= 1 && end.len() == 1, "seed {seed}: {id:?} was handled {handled} times, ended {end:?}");
+        }
+        let answered = ends.values().filter(|(_, end)| matches!(end[..], [Notice::Answered { .. }])).count();
+        assert!(answered >= 8, "seed {seed}: {answered} of 10 were answered");
+    }
+}
+
+#[test]
+fn relays_and_leaders_that_reboot_at_any_moment_make_no_request_be_handled_twice() {
+    for step in 0..60 {
+        let mut net = asking(3, (UNRELIABLE, u64::from(step)), line, || Clusters::new(2));
+        net.run_secs(10);
+        request(&mut net, 0, false);
+        net.run(Duration::from_millis(step));
+        for index in [1, 2] {
+            if (step / 4) % 3 != 2 - u32::try_from(index).unwrap() {
+                net.crash(index).run(Duration::from_millis(5)).boot(index);
+            }
+        }
+        run_and_answer(&mut net, 20);
+        for (id, (handled, end)) in ends(&net) {
+            assert!(handled <= 1 && end.len() == 1, "{step} ms: {id:?} was handled {handled} times, ended {end:?}");
+        }
+    }
+}
+
+#[test]
+fn without_an_answer_a_request_times_out_and_a_late_answer_changes_nothing() {
+    let mut net = asking(2, (RELIABLE, 1), line, || Clusters::new(2));
+    net.run_secs(10);
+    request(&mut net, 0, false);
+    net.run_secs(12);
+    let id = RequestId { origin: config(0).me, boot: 1, number: 1 };
+    assert_eq!(ends(&net)[&id], (1, vec![Notice::TimedOut { id }]));
+    net.put(1, Input::Service(Command::Answer { id, bytes: bytes("fine") })).run_secs(1);
+    assert_eq!(ends(&net)[&id].1.len(), 1);
+}
+
+#[test]
+fn a_repeatable_request_goes_to_the_next_super_peer_and_another_does_not() {
+    for repeatable in [false, true] {
+        let mut net = asking(3, (RELIABLE, 1), complete, || Clusters::new(2));
+        net.run_secs(10);
+        request(&mut net, 0, repeatable);
+        net.run(Duration::from_millis(20)).crash(2); // it was asked, and does not answer
+        run_and_answer(&mut net, 12);
+        let id = RequestId { origin: config(0).me, boot: 1, number: 1 };
+        let (_, end) = &ends(&net)[&id];
+        assert_eq!(end.len(), 1);
+        assert_eq!(matches!(end[..], [Notice::Answered { .. }]), repeatable, "{end:?}");
+    }
+}
+
+#[test]
+fn a_super_peer_with_too_much_to_do_refuses_with_a_hint() {
+    let mut net = asking(8, (RELIABLE, 1), complete, || Clusters::new(2));
+    net.run_secs(10);
+    for index in 0..7 {
+        for _ in 0..4 {
+            request(&mut net, index, false);
+        }
+    }
+    request(&mut net, 0, false);
+    assert!(matches!(net.service_notices.last(), Some((_, 0, Notice::Full))), "a fifth of one node has no room");
+    net.run_secs(3);
+    let busy = net
+        .service_notices
+        .iter()
+        .filter(|(_, _, notice)| matches!(notice, Notice::Refused { reason: Refusal::Busy { after_ms: 1.. }, .. }));
+    assert_eq!(busy.count(), 4, "it keeps 24 of 28");
+}
+
+#[test]
+fn a_request_waits_for_a_leader() {
+    let mut net = asking(2, (RELIABLE, 1), line, || Clusters::new(2));
+    request(&mut net, 0, false);
+    run_and_answer(&mut net, 5);
+    assert!(matches!(net.service_notices.last(), Some((_, 0, Notice::Answered { .. }))), "{:?}", net.service_notices);
+}
