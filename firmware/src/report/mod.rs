@@ -47,6 +47,9 @@ macro_rules! log_lines {
 }
 use log_lines;
 
+/// Why a node stops that restarts because another one used its id: no failure of its own.
+pub const SUPERSEDED: &str = "another node used this id in a later boot";
+
 /// A report of a node about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report<'a> {

@@ -10,7 +10,7 @@ mod tests;
 
 use crate::demo::second_tick::SecondTick;
 use crate::net::{FRAME_BYTES_MAX, FrameBuffer, ReceivedFrame, Transport};
-use crate::report::{RecordsAtBoot, Report, Status};
+use crate::report::{RecordsAtBoot, Report, SUPERSEDED, Status};
 use crate::storage::config_page::{ConfigPage, Secret, options};
 use crate::storage::record_store::{LoadError, RecordStore};
 use crate::vitals::CapacityInputs;
@@ -168,7 +168,7 @@ impl Stop {
             Self::Halted(Halt::Frame) => "a message is longer than a frame",
             Self::Halted(Halt::Sequence) => "sequence numbers are exhausted",
             Self::Halted(Halt::Numbers) => "its numbers are exhausted",
-            Self::Halted(Halt::Superseded) => "another node used this id in a later boot",
+            Self::Halted(Halt::Superseded) => SUPERSEDED,
         }
     }
 }

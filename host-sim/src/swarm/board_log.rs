@@ -2,7 +2,7 @@
 
 use crate::base::Micros;
 use crate::sim::node::NodeEvent;
-use firmware::report::{RecordsAtBoot, Report, Status};
+use firmware::report::{self, RecordsAtBoot, Report, Status};
 use protocol::NodeId;
 use protocol::base::records::Records;
 use protocol::base::term::Term;
@@ -39,6 +39,8 @@ pub(super) struct BoardLog {
     pub(super) on: bool,
     /// Whether it has logged its boot since it was switched on.
     started: bool,
+    /// Whether it restarts because another node used its id.
+    superseded: bool,
     frames: VecDeque<Vec<u8>>,
     queue: VecDeque<QueuedReport>,
     /// The leader it last reported.
@@ -60,6 +62,7 @@ impl BoardLog {
     pub(super) fn power_off(&mut self) {
         self.on = false;
         self.started = false;
+        self.superseded = false;
         self.leader = None;
         self.frames.clear();
         self.queue.clear();
@@ -84,7 +87,7 @@ impl BoardLog {
     fn on_report(&mut self, me: NodeId, report: Report<'_>) {
         if let Report::Starting { records, .. } = report {
             if std::mem::replace(&mut self.started, true) {
-                self.resets += 1;
+                self.resets += u32::from(!std::mem::take(&mut self.superseded));
                 self.set_leader(None, NodeEvent::Leaderless);
             }
             self.at_boot = Some(records);
@@ -105,6 +108,10 @@ impl BoardLog {
             }
             Report::Leaderless => self.set_leader(None, NodeEvent::Leaderless),
             Report::Status(status) => self.status = Some(status),
+            Report::Stopped(report::SUPERSEDED) => {
+                self.superseded = true;
+                self.set_leader(None, NodeEvent::Leaderless);
+            }
             Report::Stopped(_) => self.set_leader(None, NodeEvent::Halted("see its log")),
         }
     }
@@ -188,6 +195,15 @@ mod tests {
         assert_eq!(board.leader, None);
         let events = [board.poll_event(), board.poll_event()];
         assert_eq!(events, [Some(NodeEvent::Leads(TERM)), Some(NodeEvent::Leaderless)]);
+    }
+
+    #[test]
+    fn a_node_that_restarts_because_another_used_its_id_has_not_failed() {
+        let superseded = Report::Stopped(report::SUPERSEDED);
+        let mut board = logged(&[starting(), superseded, starting()]);
+        assert_eq!((board.resets, board.poll_event()), (0, Some(NodeEvent::Leaderless)));
+        log(&mut board, starting());
+        assert_eq!(board.resets, 1);
     }
 
     #[test]

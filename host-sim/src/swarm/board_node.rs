@@ -89,6 +89,11 @@ impl SimNode for BoardNode {
         self.fleet.with_log(self.node, |log| log.leader)
     }
 
+    fn advertise(&self, capacity: u16) -> u16 {
+        let records = self.fleet.with_log(self.node, |log| log.records);
+        records.map_or(capacity, |records| records.advertised(Capacity::new(capacity)).get())
+    }
+
     fn lie(plan: &Plan, frame: &[u8], random: u64) -> Option<Box<[u8]>> {
         insider::lie(&plan.key, frame, random)
     }

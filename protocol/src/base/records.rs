@@ -8,7 +8,9 @@
 //! network. Who moves numbers by whole steps ([`crate::base::ceiling`]) can still force a write with each message, some
 //! five thousand in all: then its numbers are used up.
 
+use crate::base::capacity::Capacity;
 use crate::base::lamport::LamportTime;
+use crate::base::stability;
 use crate::base::time::{CoarseInstant, Duration, Instant};
 
 /// The contents of a node's non-volatile memory.
@@ -80,6 +82,12 @@ impl Records {
 
     /// Length of the stored form.
     pub const BYTES: usize = 16;
+
+    /// Returns the part of its capacity that a node with these records advertises: less than all of it after flaps.
+    #[must_use]
+    pub fn advertised(&self, capacity: Capacity) -> Capacity {
+        stability::advertised(self.flaps, capacity)
+    }
 
     /// Returns whether these records cover `term` and `lamport`.
     pub(crate) fn cover(&self, term: u32, lamport: LamportTime) -> bool {

@@ -76,12 +76,17 @@ impl Stability {
 
     /// Returns the part of its capacity that the node advertises: all of it where it was appointed by hand.
     pub(crate) fn weigh(self, capacity: Capacity) -> Capacity {
-        if capacity > Capacity::MAX {
-            return capacity;
-        }
-        let bits = self.flaps.saturating_sub(FREE).saturating_mul(BITS_PER_FLAP).min(BITS_MAX);
-        Capacity::new(capacity.get() >> bits)
+        advertised(self.flaps, capacity)
     }
+}
+
+/// Returns the part of its capacity that a node with so many flaps advertises.
+pub(super) fn advertised(flaps: u8, capacity: Capacity) -> Capacity {
+    if capacity > Capacity::MAX {
+        return capacity;
+    }
+    let bits = flaps.saturating_sub(FREE).saturating_mul(BITS_PER_FLAP).min(BITS_MAX);
+    Capacity::new(capacity.get() >> bits)
 }
 
 #[cfg(test)]
