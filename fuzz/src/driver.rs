@@ -73,7 +73,7 @@ impl Driver {
             mutex: AnyMutex::by_name(mutex).expect("it is listed"),
             service: NoService,
         };
-        let boot = Boot { records, seed: u64::from(me) + boots };
+        let boot = Boot { records, capacity: None, seed: u64::from(me) + boots };
         let group = Group::of(&members).ok();
         let node = match Node::new(config, &group, boot, now, stages) {
             Ok(node) => node,

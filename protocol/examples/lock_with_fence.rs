@@ -37,12 +37,10 @@ impl Network {
         let node = |me: NodeId| {
             let key = Key::from_name("lock with fence");
             let config = Config { me, key, hops: 1, may_lead: true, mode: Mode::Quorum, timing: Timing::LAN };
-            let boot = Boot { records: Some(Records::FACTORY), seed: me.0.into() };
-            let stages = Stages { election: Bully::default(), mutex: Central::default(), service: NoService };
-            let mut node = Node::new(config, &group, boot, Instant::ZERO, stages).expect("a valid configuration");
             let capacity = Capacity::new(u16::try_from(me.0).unwrap_or(0) * 100); // node 2 leads
-            node.handle(Instant::ZERO, Input::Capacity(Some(capacity)));
-            node
+            let boot = Boot { records: Some(Records::FACTORY), capacity: Some(capacity), seed: me.0.into() };
+            let stages = Stages { election: Bully::default(), mutex: Central::default(), service: NoService };
+            Node::new(config, &group, boot, Instant::ZERO, stages).expect("a valid configuration")
         };
         Self { now: Instant::ZERO, nodes: members.map(node).into(), asleep: None, busy: false, grants: Vec::new() }
     }

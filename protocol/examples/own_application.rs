@@ -45,7 +45,8 @@ impl Host {
         let members: Vec<NodeId> = (0..).zip(&peers).map(|(id, _)| NodeId(id)).collect();
         let group = Group::of(&members).expect("a node has peers");
         // A program that restarts keeps its records in a file: see `Node::poll_persist`.
-        let boot = Boot { records: Some(Records::FACTORY), seed: std::process::id().into() };
+        let capacity = Some(Capacity::new(100));
+        let boot = Boot { records: Some(Records::FACTORY), capacity, seed: std::process::id().into() };
         let service = AppService::new(Counter::default());
         let stages = Stages { election: Bully::default(), mutex: NoMutex, service };
         let node = Node::new(config, &group, boot, Instant::ZERO, stages).expect("a valid configuration");
@@ -91,7 +92,6 @@ impl Host {
 
     /// Counts to `own`, then runs until the counter has reached `until`.
     fn run(mut self, own: u32, until: u64) {
-        self.handle(Input::Capacity(Some(Capacity::new(100))));
         let mut value = (0..own).filter_map(|_| self.handle(Input::Service(Add(1).into()))).last().unwrap_or(0);
         while value < until {
             if let Some(new) = self.step() {

@@ -16,8 +16,9 @@ use std::collections::VecDeque;
 
 pub(crate) fn main() {
     let key = Key::from_name("three nodes");
-    let mut nodes: Vec<Node<Wireless, NoMutex, 8>> = (0_u8..3)
-        .map(|index| {
+    let mut nodes: Vec<Node<Wireless, NoMutex, 8>> = (0_u8..)
+        .zip([300, 200, 900])
+        .map(|(index, capacity)| {
             let config = Config {
                 me: NodeId(index.into()),
                 key: key.clone(),
@@ -26,14 +27,12 @@ pub(crate) fn main() {
                 mode: Mode::Available,
                 timing: Timing::LAN,
             };
-            let boot = Boot { records: Some(Records::FACTORY), seed: index.into() };
+            let capacity = Some(Capacity::new(capacity));
+            let boot = Boot { records: Some(Records::FACTORY), capacity, seed: index.into() };
             let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
             Node::new(config, &NoGroup, boot, Instant::ZERO, stages).expect("a valid configuration")
         })
         .collect();
-    for (index, capacity) in [300, 200, 900].into_iter().enumerate() {
-        nodes[index].handle(Instant::ZERO, Input::Capacity(Some(Capacity::new(capacity))));
-    }
     let mut now = Instant::ZERO;
     let mut air: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
     let mut buffer = [0; FRAME_MAX];

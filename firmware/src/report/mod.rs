@@ -82,6 +82,8 @@ pub enum Report<'a> {
     Leaderless,
     /// The node reaches no quorum of its group.
     Degraded,
+    /// A frame came under the node's own id.
+    SameId,
     /// Counters, at regular intervals.
     Status(Status),
     /// The node has stopped, for this reason.
@@ -181,6 +183,7 @@ log_lines! { Report<'_> {
     Self::Losing => warn "losing: no quorum has renewed the lease lately";
     Self::Leaderless => info "leaderless: no leader is known";
     Self::Degraded => warn "degraded: no quorum of the group is reachable";
+    Self::SameId => warn "same-id: another node has this id, or somebody plays what this one sent before";
     Self::Status(Status { neighbours, sent, received, send_failed, rejected, undelivered, driver_lost, dropped, writes, insecure }) =>
         info "status: neighbours {=u32}, sent {=u32}, received {=u32}, send-failed {=u32}, rejected {=u32}, \
               undelivered {=u32}, driver-lost {=u32}, oversized {=u32}, version {=u32}, tag {=u32}, malformed {=u32}, \
@@ -244,6 +247,7 @@ impl<'a> Report<'a> {
             "losing" => Some(Self::Losing),
             "leaderless" => Some(Self::Leaderless),
             "degraded" => Some(Self::Degraded),
+            "same-id" => Some(Self::SameId),
             "status" => {
                 let mut status = Status::default();
                 for (counter, number) in status.counters_mut().into_iter().zip(numbers::<20>(rest)?) {
@@ -303,6 +307,7 @@ mod tests {
             Report::Losing,
             Report::Leaderless,
             Report::Degraded,
+            Report::SameId,
             Report::Status(status),
             Report::Status(Status { insecure: true, ..status }),
             Report::Stopped("the outbox was full"),

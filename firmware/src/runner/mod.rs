@@ -253,7 +253,7 @@ fn boot<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>(
     };
     let stages = Stages { election, mutex, service: service() };
     let group = group(page).map_err(Stop::BadConfig)?;
-    Node::new(config, &group, Boot { records, seed }, now(), stages).map_err(Stop::BadConfig)
+    Node::new(config, &group, Boot { records, capacity: None, seed }, now(), stages).map_err(Stop::BadConfig)
 }
 
 fn configured_capacity(page: &ConfigPage) -> Capacity {
@@ -292,6 +292,7 @@ async fn flush<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>
                 Some(Notice::Mutex(notice)) if M::PRESENT => board.on_lock_notice(&notice),
                 Some(Notice::Mutex(_)) => {} // there is no lock
                 Some(Notice::Service(notice)) => board.on_service_notice(&notice, node.service()),
+                Some(Notice::SameId) => board.on_report(&Report::SameId),
                 Some(Notice::Halted(halt)) => return Err(Stop::Halted(halt)),
                 None => return Ok(()),
             }

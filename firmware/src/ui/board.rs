@@ -161,7 +161,7 @@ fn log_state(state: LedState, report: &Report<'_>) {
         Report::Leading { .. } => defmt::info!("this board leads; its LED {=str}", led),
         Report::Stopped(_) => defmt::error!("this board has stopped and will reset; its LED {=str}", led),
         Report::Degraded => defmt::warn!("no quorum is reachable, no node leads; its LED {=str}", led),
-        Report::Losing | Report::Stored(_) | Report::Status(_) => {} // no change of state
+        Report::Losing | Report::SameId | Report::Stored(_) | Report::Status(_) => {} // no change of state
     }
 }
 

@@ -56,7 +56,7 @@ impl LedState {
             Report::Following { .. } => Some(Self::Follower),
             Report::Leading { .. } => Some(Self::Leader),
             Report::Stopped(_) => Some(Self::Halted),
-            Report::Losing | Report::Stored(_) | Report::Status(_) => None,
+            Report::Losing | Report::SameId | Report::Stored(_) | Report::Status(_) => None,
         }
     }
 }

@@ -154,7 +154,7 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
             mutex: TracedStage::new(plan.mutex.clone(), &messages),
             service: TracedStage::new(plan.service.clone(), &messages),
         };
-        let node = Node::new(config, &plan.group, Boot { records, seed }, now, stages);
+        let node = Node::new(config, &plan.group, Boot { records, capacity: None, seed }, now, stages);
         let node = node.expect("a scenario's timing and group were checked when it was read");
         Self { node, messages }
     }
@@ -208,6 +208,7 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
                     self.service().on_notice(notice);
                     continue;
                 }
+                Notice::SameId => continue, // a fault of the scenario, which has checkers of its own
                 Notice::Halted(halt) => NodeEvent::Halted(halt_name(halt)),
             });
         }

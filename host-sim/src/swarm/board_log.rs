@@ -97,7 +97,7 @@ impl BoardLog {
             return; // from before the last boot
         }
         match report {
-            Report::Starting { .. } | Report::Losing | Report::Degraded => {} // handled above, or without effect
+            Report::Starting { .. } | Report::Losing | Report::Degraded | Report::SameId => {} // without effect
             Report::Stored(records) => {
                 self.records = Some(records);
                 self.queue.push_back(QueuedReport::Stored(records));

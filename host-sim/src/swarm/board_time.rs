@@ -17,7 +17,7 @@ fn belief(entry: &Entry, me: u32) -> Option<Belief> {
         Report::Leading { .. } => Some(Belief::Leader(me)),
         Report::Following { leader, .. } => Some(Belief::Leader(leader.0)),
         Report::Leaderless | Report::Starting { .. } | Report::Stopped(_) => Some(Belief::Leaderless),
-        Report::Stored(_) | Report::Status(_) | Report::Losing | Report::Degraded => None,
+        Report::Stored(_) | Report::Status(_) | Report::Losing | Report::Degraded | Report::SameId => None,
     }
 }
 

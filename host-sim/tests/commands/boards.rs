@@ -214,6 +214,22 @@ fn a_desktop_node_without_records_says_why_it_waits_and_a_new_one_does_not() {
 }
 
 #[test]
+fn two_desktop_nodes_with_one_id_are_warned_of_each_other() {
+    let addresses =
+        [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string());
+    let start = |own: usize| {
+        let words = ["node", "--id", "4", "--bind", &addresses[own], "--peer", &addresses[1 - own], "--new"];
+        command(&words).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let mut twins = [start(0), start(1)];
+    let lines = twins.each_mut().map(|twin| BufReader::new(twin.stdout.take().unwrap()).lines());
+    let warned =
+        lines.map(|lines| lines.map_while(Result::ok).any(|line| line.contains(" same-id: another node has this id")));
+    twins.iter_mut().for_each(|twin| twin.kill().and_then(|()| twin.wait().map(drop)).unwrap());
+    assert_eq!(warned, [true; 2]);
+}
+
+#[test]
 fn a_desktop_node_captures_what_it_sends_and_receives() {
     let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     peer.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();

@@ -118,6 +118,14 @@ fn the_text_has_the_purpose_the_claims_and_the_verdict() {
 }
 
 #[test]
+fn a_claim_about_something_that_never_happens_fails() {
+    let file = scenario("never.toml", &format!("{PAIR}[expect]\nfailover = {{ max = \"5s\" }}\n"));
+    let (code, text, _) = conclave(&["run", &file, "--seed", "4"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("FAILED") && text.contains("failover"), "{text}");
+}
+
+#[test]
 fn more_seeds_than_fit_the_memory_are_refused() {
     let file = scenario("many.toml", PAIR);
     assert!(refused(&["run", &file, "--seeds", "0..99999999999"]).contains("at most 1000000 seeds at a time"));

@@ -7,13 +7,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Commands that are run elsewhere: how they begin, the file that runs them, and what it says there.
-const ELSEWHERE: [(&str, &str, &str); 18] = [
+const ELSEWHERE: [(&str, &str, &str); 19] = [
     (".ci/run", ".ci/run", "step \"tests"),
     ("cargo run -p conclave-fuzz", ".ci/run", "cargo run -p conclave-fuzz"),
     ("cargo test", ".ci/run", "\ncargo test"),
     ("cargo clippy --all-targets -- -D warnings", ".ci/run", "\ncargo clippy --all-targets -- -D warnings"),
     ("cargo fmt --all --check", ".ci/run", "\ncargo fmt --all --check"),
-    // In the template.
+    // In the template, and in the crate of the library guide.
+    ("cargo new greenhouse --lib", "host-sim/tests/template.rs", "\"new\", \"greenhouse\", \"--lib\""),
     ("cargo run", "host-sim/tests/template.rs", "cargo(&[\"run\"])"),
     ("cargo build --lib --target", "host-sim/tests/template.rs", "\"build\", \"--lib\", \"--target\""),
     ("cargo build --package my-board", "host-sim/tests/boards/own.rs", "\"--package\", \"my-board\""),

@@ -6,6 +6,7 @@ mod commands;
 mod output;
 mod results;
 mod rows;
+mod troubleshooting;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,6 +48,17 @@ fn every_link_leads_to_a_file_and_a_heading() {
                 assert!(headings.any(|heading| anchor(heading) == fragment), "{}: {link}", file.display());
             }
         }
+    }
+}
+
+#[test]
+fn the_minimum_rust_version_is_the_same_everywhere() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let version = manifest.split("rust-version = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    for file in ["protocol/README.md", "host-sim/README.md", "firmware/README.md", "template/Cargo.toml"] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let said = [format!("Minimum supported Rust version: {version}."), format!("rust-version = \"{version}\"")];
+        assert!(said.iter().any(|said| text.contains(said)), "{file} does not say {version}");
     }
 }
 

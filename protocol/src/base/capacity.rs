@@ -8,6 +8,13 @@ use crate::base::ids::NodeId;
 use serde::{Deserialize, Serialize};
 
 /// How well a node would lead: 0 to [`Capacity::MAX`], more is better.
+///
+/// ```
+/// use protocol::base::capacity::Capacity;
+///
+/// assert!(Capacity::new(900) > Capacity::new(300));
+/// assert_eq!(Capacity::new(60_000), Capacity::MAX);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u16")]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

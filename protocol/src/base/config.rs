@@ -181,6 +181,20 @@ impl<'a> Moment<'a> {
 }
 
 /// Configuration of one node.
+///
+/// ```
+/// use protocol::base::{config::ConfigError, quorum::Mode};
+/// use protocol::wire::Key;
+/// use protocol::{Config, Duration, NodeId, Timing};
+///
+/// let key = Key::from_name("greenhouse"); // the same at all nodes of a group, as is the timing
+/// let (mode, timing) = (Mode::Available, Timing::LAN);
+/// let config = Config { me: NodeId(7), key, hops: 1, may_lead: true, mode, timing };
+/// assert!(config.clone().check().is_ok());
+///
+/// let hurried = Timing { quarantine: Duration::from_secs(1), ..timing };
+/// assert_eq!(Config { timing: hurried, ..config }.check().err(), Some(ConfigError::ShortQuarantine));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Config<K = Key> {
     /// Its id.

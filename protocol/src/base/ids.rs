@@ -35,6 +35,16 @@ impl From<FirstSlots> for NodeSet {
 }
 
 /// A set of roster slots.
+///
+/// ```
+/// use protocol::NodeSet;
+///
+/// let (all, this) = (NodeSet::first(3), NodeSet::slot(1));
+/// let others = all.without(this);
+/// assert_eq!(others.len(), 2);
+/// assert!(all.meets(this) && !others.meets(this));
+/// assert_eq!(others.slots().collect::<Vec<_>>(), [0, 2]);
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NodeSet(u64);

@@ -95,6 +95,14 @@ pub struct Group(Vec<NodeId, SLOTS_MAX>);
 impl Group {
     /// The group of these members.
     ///
+    /// ```
+    /// use protocol::NodeId;
+    /// use protocol::base::{config::ConfigError, membership::Group};
+    ///
+    /// assert!(Group::of(&[NodeId(1), NodeId(2), NodeId(3)]).is_ok());
+    /// assert_eq!(Group::of(&[NodeId(1), NodeId(1)]).err(), Some(ConfigError::RepeatedMember));
+    /// ```
+    ///
     /// # Errors
     /// [`ConfigError::NoGroup`] where there are none, [`ConfigError::LargeGroup`] where they are more than a set can
     /// hold, [`ConfigError::RepeatedMember`] where one stands twice in the list.

@@ -13,7 +13,17 @@ use crate::base::lamport::LamportTime;
 use crate::base::stability;
 use crate::base::time::{CoarseInstant, Duration, Instant};
 
-/// The contents of a node's non-volatile memory.
+/// The contents of a node's non-volatile memory: [`Node::poll_persist`](crate::Node::poll_persist) returns what to write,
+/// [`Boot`](crate::node::Boot) takes what was read.
+///
+/// ```
+/// use protocol::base::records::Records;
+///
+/// let file: Option<Records> = None; // nothing was ever written
+/// let (never_ran, lost) = (Some(file.unwrap_or(Records::FACTORY)), file);
+/// assert!(never_ran.is_some(), "it takes part in elections at once");
+/// assert!(lost.is_none(), "it waits until every promise of an earlier boot has expired");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Records {

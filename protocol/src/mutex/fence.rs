@@ -29,6 +29,18 @@ pub struct Outdated {
 }
 
 /// A shared resource that refuses every access with a fence older than the highest it has seen.
+///
+/// ```
+/// use protocol::base::lamport::LamportTime;
+/// use protocol::mutex::{Fence, FencedResource};
+///
+/// let fence = |count| Fence { count: LamportTime(count), ..Fence::ZERO };
+/// let mut valve = FencedResource::new("closed");
+/// *valve.access(fence(4))? = "open";
+/// *valve.access(fence(5))? = "closed"; // the next holder
+/// assert!(valve.access(fence(4)).is_err(), "the one before has slept, and does no harm");
+/// # Ok::<(), protocol::mutex::Outdated>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FencedResource<T> {
     resource: T,

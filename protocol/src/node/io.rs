@@ -8,10 +8,28 @@ use crate::mutex;
 use core::convert::Infallible;
 
 /// How a node boots.
+///
+/// ```
+/// use protocol::base::{capacity::Capacity, records::Records};
+/// use protocol::node::Boot;
+///
+/// let capacity = Some(Capacity::new(500));
+/// let boot = Boot { records: Some(Records::FACTORY), capacity, seed: 42 };
+/// ```
+///
+/// A node that nobody told its capacity would never lead, so a boot without one has to say so:
+///
+/// ```compile_fail
+/// # use protocol::{base::records::Records, node::Boot};
+/// let boot = Boot { records: Some(Records::FACTORY), seed: 42 };
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Boot {
     /// The records of earlier boots; `None` where they are lost.
     pub records: Option<Records>,
+    /// Its capacity to lead, as far as the host knows it yet; `None` where the node stands in no election before the first
+    /// [`Input::Capacity`].
+    pub capacity: Option<Capacity>,
     /// The seed of its jitter: different at every node, and at every boot where records may be lost.
     pub seed: u64,
 }
@@ -59,6 +77,11 @@ pub enum Notice<S = Infallible> {
     Mutex(mutex::Notice),
     /// Of the service.
     Service(S),
+    /// A frame under this node's own id and its group's key, which this boot has not sent: another node has the same id,
+    /// or somebody plays what this one sent before its last boot. The first one of a boot; [`Counters::same_id`] counts on.
+    ///
+    /// [`Counters::same_id`]: crate::node::Counters::same_id
+    SameId,
     /// The node has stopped for good: restart it.
     Halted(Halt),
 }
@@ -70,6 +93,7 @@ impl Notice {
             Self::Role(notice) => Notice::Role(notice),
             Self::Mutex(notice) => Notice::Mutex(notice),
             Self::Service(never) => match never {},
+            Self::SameId => Notice::SameId,
             Self::Halted(halt) => Notice::Halted(halt),
         }
     }

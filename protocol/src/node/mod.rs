@@ -55,6 +55,31 @@ type NodeLink<E, M, S, const N: usize, G> =
     Link<StageMessage<<E as Algorithm>::Message, <M as Algorithm>::Message, <S as Algorithm>::Message>, N, G>;
 
 /// A node with an election `E`, a lock `M`, room for `N` peers, a service `S`, a membership `G` and a cipher `K`.
+///
+/// A member of a group of three, with a lock. Its host runs the loop at the head of this crate.
+///
+/// ```
+/// use protocol::base::{capacity::Capacity, membership::Group, quorum::Mode, records::Records};
+/// use protocol::election::Bully;
+/// use protocol::mutex::{Central, Command, LockId};
+/// use protocol::node::{Boot, Input, Stages};
+/// use protocol::service::NoService;
+/// use protocol::wire::Key;
+/// use protocol::{Config, Duration, Instant, Node, NodeId, Timing};
+///
+/// let (me, key) = (NodeId(2), Key::from_name("greenhouse"));
+/// let config = Config { me, key, hops: 1, may_lead: true, mode: Mode::Quorum, timing: Timing::LAN };
+/// let group = Group::of(&[NodeId(1), NodeId(2), NodeId(3)])?; // the same list at all three
+/// let boot = Boot { records: Some(Records::FACTORY), capacity: Some(Capacity::new(500)), seed: 42 };
+/// let stages = Stages { election: Bully::default(), mutex: Central::default(), service: NoService };
+/// let mut node: Node<_, _, 8, _, _> = Node::new(config, &group, boot, Instant::ZERO, stages)?;
+///
+/// let (now, door) = (Instant::ZERO, LockId(1));
+/// node.handle(now, Input::Mutex(Command::Acquire { lock: door, lease: Duration::from_secs(2) }));
+/// assert_eq!(node.holds(door, now), None, "it was granted by nobody yet: ask before every use");
+/// assert_eq!(node.acting_term(now), None, "it does not lead: ask before every act");
+/// # Ok::<(), protocol::base::config::ConfigError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G: Membership = NoGroup, K: Cipher = Key>
 {
@@ -109,7 +134,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             rng,
             booted_at: now,
             quarantine,
-            capacity: None,
+            capacity: boot.capacity,
             stability,
             records,
             unsaved: true,
@@ -191,7 +216,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         match input {
             Input::Frame { bytes, quality } => {
                 if let Err(reason) = self.on_frame(now, bytes, quality) {
-                    self.shared.counters.count(reason);
+                    self.shared.on_dropped(reason);
                 }
             }
             Input::Capacity(capacity) => {
@@ -216,6 +241,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
     }
 
     /// The records to write before anything is sent.
+    #[must_use = "records that are not written are lost at the next boot"]
     pub fn poll_persist(&mut self) -> Option<Records> {
         let shared = &mut self.shared;
         let count = &mut shared.write_rate.count;
@@ -229,7 +255,8 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         self.shared.write_rate.count
     }
 
-    /// The next notice for the application.
+    /// The next notice for the application. The node halts where they are not polled.
+    #[must_use = "a notice is returned once"]
     pub fn poll_notice(&mut self) -> Option<Notice<S::Notice>> {
         if let Some(notice) = self.shared.notices.pop_front() {
             return Some(notice.of_service());

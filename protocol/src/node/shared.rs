@@ -16,7 +16,7 @@ use crate::base::time::{CoarseInstant, Duration, Instant};
 use crate::link::LinkContext;
 use crate::peers::detector::{Detector, DetectorContext};
 use crate::peers::table::PeerTable;
-use crate::wire::Origin;
+use crate::wire::{DropReason, Origin};
 use heapless::Deque;
 
 /// How long after the last frame in its name a node restarts, in heartbeats.
@@ -226,6 +226,14 @@ impl<const N: usize, K> Shared<N, K> {
             self.records.incarnation = if counted < INCARNATION_DRAWN { counted } else { drawn };
             self.unsaved = true;
             self.halt(Halt::Superseded);
+        }
+    }
+
+    /// Counts a frame that was dropped. The first one in this node's own name is reported: who reads no counters has to know.
+    pub(super) fn on_dropped(&mut self, reason: DropReason) {
+        self.counters.count(reason);
+        if reason == DropReason::SameId && self.counters.same_id == 1 {
+            self.notify(Notice::SameId);
         }
     }
 

@@ -85,6 +85,23 @@ one_of_payloads!(
 type Notices<A, S, D, C> = NoticeQueue<Notice<A, S, D, C>>;
 
 /// An application `A` with snapshots `S`, termination detection `D` and shared clock `C`, each of them or [`NoService`].
+///
+/// ```
+/// use protocol::service::{AppService, app_service::Command, demo::Tokens, snapshot::Snapshot};
+/// use protocol::{Algorithm, Duration};
+///
+/// type Observed = AppService<Tokens<8>, Snapshot>;
+/// let bank: Observed = AppService::new(Tokens::new(100, Duration::from_millis(500))).with_snapshot();
+/// let take: <Observed as Algorithm>::Command = Command::SNAPSHOT;
+/// ```
+///
+/// What was not added is no command:
+///
+/// ```compile_fail
+/// # use protocol::{Algorithm, service::{AppService, app_service::Command, demo::Tokens}};
+/// type Alone = AppService<Tokens<8>>;
+/// let take: <Alone as Algorithm>::Command = Command::SNAPSHOT;
+/// ```
 #[derive(Clone, Debug)]
 pub struct AppService<A, S = NoService, D = NoService, C = NoService>
 where

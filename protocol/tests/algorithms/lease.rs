@@ -23,7 +23,9 @@ fn notices<E: Election>(net: &Net<E, NoMutex>, index: usize, from: usize) -> Vec
     let roles = net.notices[from..].iter().filter(|(_, node, _)| *node == index);
     let roles = roles.map(|(_, _, notice)| match notice {
         node::Notice::Role(role) => *role,
-        node::Notice::Mutex(_) | node::Notice::Service(_) | node::Notice::Halted(_) => panic!("{notice:?}"),
+        node::Notice::Mutex(_) | node::Notice::Service(_) | node::Notice::SameId | node::Notice::Halted(_) => {
+            panic!("{notice:?}")
+        }
     });
     roles.collect()
 }

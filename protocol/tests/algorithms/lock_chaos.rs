@@ -175,6 +175,7 @@ impl<M: TestMutex> Storm<M> {
                     self.check_notice(at, node, notice);
                 }
                 node::Notice::Role(role) => self.history.push(format!("{} {node}: {role:?}", at.as_micros())),
+                node::Notice::SameId => panic!("{node} has an id of its own\n{}", self.describe()),
                 node::Notice::Halted(why) => panic!("{node} stopped: {why:?}\n{}", self.describe()),
             }
         }

@@ -224,7 +224,7 @@ fn a_node_that_waits_longer_than_its_votes_last_asks_for_them_again() {
 fn a_lock_with_sets_that_do_not_meet_is_refused_its_maekawas() {
     let family: &'static [NodeSet] =
         Box::leak(Box::new([slots(&[0, 1]), slots(&[2, 3]), slots(&[0, 1]), slots(&[2, 3])]));
-    let boot = Boot { records: None, seed: 1 };
+    let boot = Boot { records: None, capacity: None, seed: 1 };
     let lock = Maekawa::new(Options { sets: VotingSets::Listed(family) });
     let group = Group::of(&[1, 2, 3, 4].map(NodeId)).unwrap();
     let stages = Stages { election: Bully::default(), mutex: lock, service: NoService };

@@ -130,7 +130,7 @@ fn frames_of_another_group_are_dropped() {
 
 #[test]
 fn nothing_is_sent_before_the_records_are_persisted() {
-    let boot = Boot { records: Some(Records::FACTORY), seed: 3 };
+    let boot = Boot { records: Some(Records::FACTORY), capacity: None, seed: 3 };
     let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
     let mut node = Node::<_, _, 8>::new(config(0), &NoGroup, boot, Instant::ZERO, stages).unwrap();
     let (now, mut buffer) = (Instant::from_micros(1_000_000), [0; FRAME_MAX]);

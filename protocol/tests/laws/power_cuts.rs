@@ -60,7 +60,7 @@ fn no_nonce_is_used_twice_and_no_record_falls_back_whenever_the_power_fails() {
         let key = witness.clone();
         let config = Config { me: NodeId(1), key, hops: 1, may_lead: true, mode: Mode::Available, timing: Timing::LAN };
         let records = if rng.next_u32() % 2 == 0 { stored.before } else { stored.new };
-        let boot = Boot { records: Some(records), seed: cut.into() };
+        let boot = Boot { records: Some(records), capacity: None, seed: cut.into() };
         let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
         let mut node = Node::<_, _, 4, _, NoGroup, _>::new(config, &NoGroup, boot, Instant::ZERO, stages).unwrap();
         node.handle(Instant::ZERO, Input::Capacity(Some(Capacity::MAX)));

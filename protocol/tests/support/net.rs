@@ -261,7 +261,7 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
         let seed = index as u64 * 7919 + now.as_micros() + (self.seed << 32);
         // These tests judge by capacities alone, however often a node has booted.
         let records = records.map(|kept| Records { flaps: 0, ..kept });
-        let boot = Boot { records, seed };
+        let boot = Boot { records, capacity: None, seed };
         let group = Group::of(&self.members).ok();
         let mut node = Node::new(config, &group, boot, now, Stages { election, mutex, service }).unwrap();
         node.handle(now, Input::Capacity(Some(Capacity::new(self.capacities[index]))));

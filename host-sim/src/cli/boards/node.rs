@@ -278,9 +278,8 @@ impl Desktop<'_> {
         let group = if members.is_empty() { None } else { Some(Group::of(&members).map_err(refused)?) };
         let election = AnyElection::by_name(&args.election).ok_or_else(|| io::Error::other("no such election"))?;
         let stages = Stages { election, mutex, service };
-        let mut node = Node::new(config, &group, Boot { records, seed }, self.now(), stages).map_err(refused)?;
-        node.handle(self.now(), Input::Capacity(Some(Capacity::new(args.capacity))));
-        Ok(node)
+        let boot = Boot { records, capacity: Some(Capacity::new(args.capacity)), seed };
+        Node::new(config, &group, boot, self.now(), stages).map_err(refused)
     }
 
     /// Does what the user typed.
@@ -348,6 +347,7 @@ impl Desktop<'_> {
                     }
                     Some(Notice::Mutex(notice)) => self.say(console::lock_notice(notice))?,
                     Some(Notice::Service(notice)) => self.say(S::notice(notice))?,
+                    Some(Notice::SameId) => self.log(&Report::SameId)?,
                     Some(Notice::Halted(halt)) => {
                         self.log(&Report::Stopped(&format!("{halt:?}")))?;
                         return Ok(Some(halt));

@@ -81,7 +81,7 @@ impl Board for SimulatedBoard {
             Report::Leaderless | Report::Degraded => (None, NodeEvent::Leaderless),
             Report::Stopped(_) => (None, NodeEvent::Halted("stopped")),
             // Not observed.
-            Report::Starting { .. } | Report::Losing | Report::Stored(_) | Report::Status(_) => return,
+            Report::Starting { .. } | Report::Losing | Report::SameId | Report::Stored(_) | Report::Status(_) => return,
         };
         exchange.leader = leader;
         exchange.events.push_back(event);

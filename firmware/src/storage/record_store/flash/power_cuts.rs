@@ -177,7 +177,7 @@ fn run<const WORD: usize>(
 ) {
     let config = Config { me: NodeId(1), key, hops: 1, may_lead: true, mode: Mode::Available, timing: Timing::LAN };
     let stages = Stages { election: Wireless::new(), mutex: NoMutex, service: NoService };
-    let boot = Boot { records: Some(records), seed: seed.into() };
+    let boot = Boot { records: Some(records), capacity: None, seed: seed.into() };
     let mut now = Instant::ZERO;
     let mut node = Node::<_, _, 4, _, NoGroup, _>::new(config, &NoGroup, boot, now, stages).unwrap();
     node.handle(now, Input::Capacity(Some(Capacity::MAX)));

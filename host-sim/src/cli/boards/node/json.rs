@@ -20,6 +20,7 @@ pub(super) fn line(at: u64, report: &Report<'_>) -> Value {
         Report::Losing => json!({ "event": "losing" }),
         Report::Leaderless => json!({ "event": "leaderless" }),
         Report::Degraded => json!({ "event": "degraded" }),
+        Report::SameId => json!({ "event": "same-id" }),
         Report::Status(Status { neighbours, sent, received, send_failed, dropped, writes, insecure, .. }) => {
             json!({
                 "event": "status", "neighbours": neighbours, "sent": sent, "received": received,
