@@ -30,6 +30,16 @@ fn in_a_pipe_the_text_is_ascii_and_no_line_is_too_long() {
 }
 
 #[test]
+fn the_summary_fits_a_terminal_of_60_columns() {
+    let text = succeeds(&["demo"]);
+    let (_, summary) = text.split_once("\nSUMMARY").unwrap();
+    assert!(summary.contains("crash to the next leader") && summary.contains("TRY NEXT"), "{summary}");
+    for line in summary.lines() {
+        assert!(line.len() <= 60, "{line:?}");
+    }
+}
+
+#[test]
 fn the_same_seed_prints_the_same_text_and_another_one_does_not() {
     assert_eq!(succeeds(&["demo", "--seed", "7"]), succeeds(&["--seed", "7", "--plain", "--speed", "3"]));
     assert_ne!(succeeds(&["demo", "--seed", "7"]), succeeds(&["demo", "--seed", "8"]));

@@ -22,7 +22,7 @@ const TRIED: [(&str, &str, &str); 26] = [
     ("`Notice::Halted(Halt::Outbox)`", LIBRARY, "Some(Halt::Outbox)"),
     ("`Notice::Halted(Halt::Frame)`", LIBRARY, "Some(Halt::Frame)"),
     ("nothing is transmitted", LIBRARY, "fn nothing_is_transmitted_before_the_records_were_polled"),
-    ("`Refused { reason: Outside }`", LIBRARY, "fn a_member_that_was_out_of_reach_is_refused_locks_until"),
+    ("`Refused { reason: Outside }`", LIBRARY, "fn a_member_that_is_not_heard_is_refused_locks_until"),
     ("`no_stage` grows", LIBRARY, "fn messages_of_an_application_that_a_member_does_not_have"),
     ("`Command::SNAPSHOT` does not compile", "protocol/src/service/app_service.rs", "/// type Alone = AppService<Tokens<8>>;"),
     ("`Kind::application::<64>()`", "protocol/src/wire/kind.rs", "compile_fail"),

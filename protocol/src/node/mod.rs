@@ -74,7 +74,7 @@ type NodeLink<E, M, S, const N: usize, G> =
 /// let stages = Stages { election: Bully::default(), mutex: Central::default(), service: NoService };
 /// let mut node: Node<_, _, 8, _, _> = Node::new(config, &group, boot, Instant::ZERO, stages)?;
 ///
-/// let (now, door) = (Instant::ZERO, LockId(1));
+/// let (now, door) = (Instant::ZERO, LockId::from_name("door"));
 /// node.handle(now, Input::Mutex(Command::Acquire { lock: door, lease: Duration::from_secs(2) }));
 /// assert_eq!(node.holds(door, now), None, "it was granted by nobody yet: ask before every use");
 /// assert_eq!(node.acting_term(now), None, "it does not lead: ask before every act");

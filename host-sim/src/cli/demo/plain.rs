@@ -70,17 +70,20 @@ pub(super) fn summary(playback: &Playback, colours: bool) -> String {
         let Some((measure, description)) = phase.measure() else { continue };
         let took = playback.samples.iter().find(|(name, _)| *name == measure);
         let took = took.map_or_else(|| "never".to_owned(), |(_, micros)| format!("{:.3} s", *micros as f64 / 1e6));
-        let _ = writeln!(text, "  {description:<40}{bold}{took:>9}{bold:#}   {}", leaders(playback, phase));
+        let _ = writeln!(text, "  {description:<30}{bold}{took:>8}{bold:#}   {}", leaders(playback, phase));
     }
     if let Some(last) = playback.scenes.last() {
         let each = |frames: u64| frames as f64 / f64::from(playback.scenario.world.nodes);
         let seconds = playback.scenario.world.duration as f64 / 1e6;
-        let (what, frames, heartbeats) =
-            ("frames sent by each node", each(last.frames.values().sum()), each(last.frames("leader-heartbeat")));
-        let _ =
-            writeln!(text, "  {what:<40}{bold}{frames:>9.1}{bold:#}   in {seconds:.0} s ({heartbeats:.1} heartbeats)");
+        let rows = [
+            ("frames sent by each node", each(last.frames.values().sum())),
+            ("heartbeats among them", each(last.frames("leader-heartbeat"))),
+        ];
+        for (what, frames) in rows {
+            let _ = writeln!(text, "  {what:<30}{bold}{frames:>8.1}{bold:#}   in {seconds:.0} s");
+        }
     }
-    let _ = writeln!(text, "\n{bold}TRY NEXT{bold:#} (in a checkout, conclave is: cargo run --release --)\n");
+    let _ = writeln!(text, "\n{bold}TRY NEXT{bold:#} (in a checkout: cargo run --release -- demo ...)\n");
     for (command, why) in NEXT {
         let _ = writeln!(text, "  {bold}{command}{bold:#}\n      {why}");
     }
@@ -90,6 +93,6 @@ pub(super) fn summary(playback: &Playback, colours: bool) -> String {
 fn leaders(playback: &Playback, phase: Phase) -> String {
     let Some(scene) = playback.end_of(phase) else { return String::new() };
     let leading = (0..).zip(&scene.map.nodes).filter(|(_, node)| node.mark == Mark::Leads);
-    let names: Vec<String> = leading.map(|(id, _): (u32, _)| format!("node {id}")).collect();
-    names.join(" and ")
+    let ids: Vec<String> = leading.map(|(id, _): (u32, _)| id.to_string()).collect();
+    format!("node{} {}", if ids.len() == 1 { "" } else { "s" }, ids.join(" and "))
 }

@@ -30,12 +30,10 @@ impl Phase {
     const fn row(self) -> (&'static str, u64, Option<(&'static str, &'static str)>) {
         match self {
             Self::Start => ("neighbour discovery", 3_500, None),
-            Self::Elect => {
-                ("the election", 7_500, Some(("time_to_leader_us", "from the first boot to a known leader")))
-            }
-            Self::Fail => ("failover", 5_000, Some(("failover_us", "from the crash to the next leader"))),
-            Self::Split => ("partition", 4_500, Some(("split_us", "from the cut to a leader on each side"))),
-            Self::Heal => ("merge", 3_000, Some(("merge_us", "from the merge to one leader"))),
+            Self::Elect => ("the election", 7_500, Some(("time_to_leader_us", "first boot to a known leader"))),
+            Self::Fail => ("failover", 5_000, Some(("failover_us", "crash to the next leader"))),
+            Self::Split => ("partition", 4_500, Some(("split_us", "cut to a leader on each side"))),
+            Self::Heal => ("merge", 3_000, Some(("merge_us", "merge to one leader"))),
         }
     }
 
