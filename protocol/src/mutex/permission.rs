@@ -98,7 +98,8 @@ mod round;
 
 use granted::{GrantedPermissions, Verdict};
 pub(super) use impl_mutex;
-pub use message::{PermissionMessage, PermissionRequest, RepliedRounds};
+use message::add_reply;
+pub use message::{PermissionMessage, PermissionRequest, RepliedRounds, Round};
 pub(super) use round::PermissionRound;
 use round::{Rounds, Subject};
 
@@ -129,7 +130,7 @@ pub(super) struct PeerRequest {
     pub(super) lock: LockId,
     lease: Duration,
     slot: u8,
-    round: u8,
+    round: Round,
     answered: bool,
 }
 
@@ -333,7 +334,7 @@ impl Permissions {
                 continue;
             }
             let (to, _, rounds) = reply.get_or_insert((NodeSet::EMPTY, peer.lock, RepliedRounds::new()));
-            if rounds.push((peer.slot, peer.round)).is_ok() {
+            if add_reply(rounds, peer.slot, peer.round) {
                 *to = to.with(peer.requester());
                 peer.answered = true;
                 granted.grant(cx, peer.slot, peer.lease);
@@ -358,7 +359,7 @@ impl Permissions {
 
     /// Counts a permission of `from`, if one of `rounds` is this node's open one.
     pub(super) fn count_reply(&mut self, cx: &Context<'_>, from: NodeId, lock: LockId, rounds: &RepliedRounds) {
-        let own = |&&(slot, _): &&(u8, u8)| NodeSet::slot(usize::from(slot)) == cx.roster.set_of(cx.me);
+        let own = |&&(slot, _): &&(u8, Round)| NodeSet::slot(usize::from(slot)) == cx.roster.set_of(cx.me);
         let Some(&(_, number)) = rounds.iter().find(own) else { return };
         if let Some(round) = self.rounds.numbered(lock, number) {
             round.granted = round.granted.with(cx.roster.set_of(from));
@@ -366,13 +367,13 @@ impl Permissions {
     }
 
     /// Returns the waiting request of this open round.
-    pub(super) fn waiting_request(&mut self, lock: LockId, round: u8) -> Option<LockRequest> {
+    pub(super) fn waiting_request(&mut self, lock: LockId, round: Round) -> Option<LockRequest> {
         let number = self.rounds.numbered(lock, round)?.request;
         self.client.waiting(lock, number).copied()
     }
 
     /// Takes the reply that a request is outdated: makes it again.
-    pub(super) fn on_outdated(&mut self, cx: &Context<'_>, lock: LockId, round: u8) {
+    pub(super) fn on_outdated(&mut self, cx: &Context<'_>, lock: LockId, round: Round) {
         if self.waiting_request(lock, round).is_some()
             && let Some(request) = self.client.restart(cx, lock)
         {

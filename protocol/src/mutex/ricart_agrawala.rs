@@ -37,7 +37,7 @@
 
 use super::client::{LockRequest, Phase};
 use super::permission::{
-    PeerRequest, PermissionMessage, PermissionRequest, Permissions, QueuePosition, RepliedRounds, impl_mutex,
+    PeerRequest, PermissionMessage, PermissionRequest, Permissions, QueuePosition, RepliedRounds, Round, impl_mutex,
     own_priority,
 };
 use super::{LockClient, LockId, Notice, Refusal};
@@ -57,9 +57,9 @@ pub enum Message {
     /// Gives permission: no request of the sender comes first.
     Reply { lock: LockId, rounds: RepliedRounds },
     /// Answers a repeated request: it is queued, and a request of the sender comes first.
-    Deferred { lock: LockId, round: u8 },
+    Deferred { lock: LockId, round: Round },
     /// Answers a try: a request of the sender comes first.
-    Busy { lock: LockId, round: u8 },
+    Busy { lock: LockId, round: Round },
     /// Withdraws the request.
     Cancel { lock: LockId },
 }
@@ -159,7 +159,7 @@ impl RicartAgrawala {
     }
 
     /// Ends the request of this round, which a member refuses.
-    fn refuse(&mut self, cx: &Context<'_>, lock: LockId, round: u8, reason: Refusal, out: &mut Out) {
+    fn refuse(&mut self, cx: &Context<'_>, lock: LockId, round: Round, reason: Refusal, out: &mut Out) {
         if let Some(request) = self.permissions.waiting_request(lock, round) {
             self.permissions.client.refuse(lock, request.number, reason, out);
             self.withdraw(cx, &request, out);

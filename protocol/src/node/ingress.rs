@@ -22,30 +22,35 @@ use crate::wire::{
 const UNPROVEN_HEARTBEATS: u32 = 8;
 
 impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher> Node<E, M, N, S, G, K> {
-    /// Takes in one frame, or says why it is dropped.
-    pub(super) fn on_frame(&mut self, now: Instant, bytes: &[u8], quality: u8) -> Result<(), DropReason> {
+    /// Opens a frame into `buffer`, or says why it is dropped. Nothing has changed before it is open.
+    pub(super) fn open<'b>(&mut self, bytes: &[u8], buffer: &'b mut [u8; FRAME_MAX]) -> Result<Packet<'b>, DropReason> {
         let shared = &mut self.shared;
         let sealed = SealedFrame::read(&shared.config.key, bytes)?;
-        // A recording costs no decryption. Nothing has changed before the frame is open.
-        let (mine, this_boot) = (sealed.sender().id == shared.config.me, sealed.sender() == shared.origin());
-        if !mine {
+        // A recording costs no decryption.
+        if sealed.sender().id != shared.config.me {
             shared.peers.check(sealed.sender(), sealed.seq())?;
-        } else if this_boot && sealed.seq() <= shared.seq {
+        } else if sealed.sender() == shared.origin() && sealed.seq() <= shared.seq {
             return Err(DropReason::NotForMe); // an echo
         }
-        let mut buffer = [0; FRAME_MAX];
-        let packet = sealed.open(&shared.config.key, &mut buffer)?;
+        let packet = sealed.open(&shared.config.key, buffer)?;
         shared.config.key.on_opened(sealed.key_number());
-        if mine {
-            shared.on_claim(now, packet.incarnation, this_boot);
+        Ok(packet)
+    }
+
+    /// Takes in what an opened frame says, or says why that is dropped.
+    pub(super) fn on_packet(&mut self, now: Instant, packet: &Packet<'_>, quality: u8) -> Result<(), DropReason> {
+        let shared = &mut self.shared;
+        let sender = Origin { id: packet.sender, incarnation: packet.incarnation };
+        if sender.id == shared.config.me {
+            shared.on_claim(now, packet.incarnation, sender == shared.origin());
             return Err(DropReason::SameId);
         }
-        if !shared.frames.admits(0, shared.peers.ahead(sealed.sender(), packet.seq)) {
+        if !shared.frames.admits(0, shared.peers.ahead(sender, packet.seq)) {
             return Err(DropReason::OutOfBounds);
         }
         let keep = Keep { me: shared.config.me, leader: self.election.leader().map(|(leader, _)| leader) };
         let moment = Moment::new(now, &mut shared.rng, &shared.config.timing);
-        let known = shared.peers.on_frame(moment, keep, &packet, quality);
+        let known = shared.peers.on_frame(moment, keep, packet, quality);
         self.report_links(now);
         if let Err(reason @ (DropReason::Duplicate | DropReason::EarlierBoot)) = known {
             return Err(reason);
@@ -55,14 +60,14 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             self.detector.on_frame(from.and(self.shared.peers.confirmed()), now);
         }
         match packet.kind.stage().ok_or(DropReason::UnknownKind)? {
-            Stage::Peers => self.on_hello(now, &packet),
-            Stage::Link => self.on_ack(now, &packet),
+            Stage::Peers => self.on_hello(now, packet),
+            Stage::Link => self.on_ack(now, packet),
             Stage::Detector if !G::GROUPED => Err(DropReason::UnknownKind),
-            Stage::Detector => self.on_heartbeat(now, &packet),
-            Stage::Election => self.deliver(now, &packet, self.election.scope()),
-            Stage::Lease => self.deliver(now, &packet, self.lease_scope()),
-            Stage::Mutex => self.deliver(now, &packet, self.mutex.scope()),
-            Stage::Service => self.deliver(now, &packet, self.service.scope()),
+            Stage::Detector => self.on_heartbeat(now, packet),
+            Stage::Election => self.deliver(now, packet, self.election.scope()),
+            Stage::Lease => self.deliver(now, packet, self.lease_scope()),
+            Stage::Mutex => self.deliver(now, packet, self.mutex.scope()),
+            Stage::Service => self.deliver(now, packet, self.service.scope()),
         }
     }
 

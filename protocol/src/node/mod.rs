@@ -30,6 +30,7 @@ use crate::mutex::{self, Fence, LockId, Mutex, Refusal};
 use crate::peers::detector::Detector;
 use crate::peers::table::PeerTable;
 use crate::service::{NoService, Service};
+use crate::wire::FRAME_MAX;
 use core::marker::PhantomData;
 use heapless::Deque;
 use payload::StageMessage;
@@ -213,9 +214,13 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         if S::PRESENT && self.link.has_unreachable() {
             self.report_members(now);
         }
+        let mut opened = true;
         match input {
             Input::Frame { bytes, quality } => {
-                if let Err(reason) = self.on_frame(now, bytes, quality) {
+                let mut buffer = [0; FRAME_MAX];
+                let packet = self.open(bytes, &mut buffer);
+                opened = packet.is_ok();
+                if let Err(reason) = packet.and_then(|packet| self.on_packet(now, &packet, quality)) {
                     self.shared.on_dropped(reason);
                 }
             }
@@ -232,7 +237,10 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             Input::Service(command) => self.step_service(now, algorithm::Input::Command(command)),
             Input::Timeout => self.on_timeout(now),
         }
-        self.poll_service(now);
+        // Whoever has not the key moves a counter, and nothing else.
+        if opened {
+            self.poll_service(now);
+        }
         let term = self.election.term_number();
         self.shared.reserve(now, term, self.mutex.floor());
         let used_up = term == u32::MAX || (G::GROUPED && self.shared.lamport.now() >= LamportTime::MAX);

@@ -1,7 +1,7 @@
 //! The hello message: which nodes its sender receives well.
 
 use crate::base::ids::NodeId;
-use crate::wire::{FRAME_MAX, Origin};
+use crate::wire::{FRAME_MAX, Origin, encoded_bytes};
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -62,10 +62,4 @@ impl Hello {
         let more = if by_boot { encoded_bytes(node.incarnation) } else { 0 };
         bytes.map(encoded_bytes).fold(more, usize::saturating_add) < ID_BYTES_MAX
     }
-}
-
-/// Returns how many bytes a number takes in a frame.
-fn encoded_bytes(number: u32) -> usize {
-    let bits = u32::BITS.saturating_sub(number.leading_zeros()).max(1);
-    usize::try_from(bits.div_ceil(7)).unwrap_or(5)
 }

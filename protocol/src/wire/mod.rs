@@ -46,6 +46,12 @@ pub fn encode<T: serde::Serialize>(value: &T, buffer: &mut [u8]) -> Option<usize
     postcard::to_slice(value, buffer).ok().map(|written| written.len())
 }
 
+/// Returns how many bytes a number takes in a frame.
+pub(crate) fn encoded_bytes(number: u32) -> usize {
+    let bits = u32::BITS.saturating_sub(number.leading_zeros()).max(1);
+    usize::try_from(bits.div_ceil(7)).unwrap_or(5)
+}
+
 /// Decodes a value that takes up all of `bytes`; `None` for anything else.
 #[must_use]
 pub fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {

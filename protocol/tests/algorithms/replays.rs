@@ -3,9 +3,13 @@
 use crate::support::prelude::*;
 use protocol::base::quorum::Mode;
 use protocol::election::Bully;
+use protocol::mutex::permission::PermissionMessage;
+use protocol::mutex::ricart_agrawala;
 use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, SuzukiKasami, TokenRing, Voting};
 use protocol::node::Input;
 use protocol::registry::AnyElection;
+use protocol::wire::{self, FRAME_MAX, Payload};
+use std::collections::BTreeMap;
 
 /// How long after its reboot the member asks, in milliseconds.
 const DELAYS: [u32; 6] = [0, 5, 50, 300, 1_000, 6_000];
@@ -48,6 +52,7 @@ macro_rules! of_every_lock {
         $(#[test]
         fn $name() {
             a_recording_lets_nobody_in(|| LockNet::new(3, <$lock>::KIND, <$lock>::default()));
+            a_recording_changes_no_holder(|| LockNet::new(3, <$lock>::KIND, <$lock>::default()));
         })+
     };
 }
@@ -61,6 +66,79 @@ of_every_lock! {
     ricart_agrawala_lets_nobody_in_by_a_recording: RicartAgrawala,
     maekawa_lets_nobody_in_by_a_recording: Maekawa,
     voting_lets_nobody_in_by_a_recording: Voting,
+}
+
+/// What happens to a group with a lock before a whole recording is played to all members.
+type LockEvent<M> = (&'static str, fn(&mut LockNet<M>));
+
+/// Everybody has held the lock; after each kind of reboot and after silence one holds it and one waits: neither changes by
+/// all that was ever sent, played to everybody, who sent it too.
+fn a_recording_changes_no_holder<M: TestMutex>(group: impl Fn() -> LockNet<M>) {
+    let before: [LockEvent<M>; 7] = [
+        ("nothing", |_| {}),
+        ("a silence", |locks| {
+            locks.net.relink(|_, _| false);
+            locks.run_secs(20);
+            locks.net.relink(complete);
+        }),
+        ("a reboot of the leader", |locks| _ = locks.crash(2).boot(2)),
+        ("a reboot of a member", |locks| _ = locks.crash(0).run_secs(1).boot(0)),
+        ("a leader that lost its records", |locks| _ = locks.crash(2).net.boot_with(2, None)),
+        ("a member that lost its records", |locks| _ = locks.crash(0).run_secs(1).net.boot_with(0, None)),
+        ("a reboot of all", |locks| (0..3).for_each(|index| _ = locks.crash(index).boot(index))),
+    ];
+    for (what, happens) in before {
+        let mut locks = group();
+        for index in 0..3 {
+            locks.enter(index).acquire((index + 1) % 3).run_ms(20).release(index);
+            locks.await_holder((index + 1) % 3);
+            locks.release((index + 1) % 3);
+        }
+        let tape = locks.net.sent.clone();
+        happens(&mut locks);
+        locks.run_secs(30).enter(1).acquire(2).run_ms(50);
+        let (leaders, fence) = (locks.net.leaders(), locks.fence());
+        for (_, bytes) in &tape {
+            (0..3).for_each(|index| _ = locks.net.put(index, Input::Frame { bytes, quality: u8::MAX }));
+        }
+        locks.run_ms(50);
+        assert_eq!((locks.holder(), locks.fence()), (Some(1), fence), "after {what}");
+        locks.release(1).await_holder(2);
+        locks.release(2).run_ms(100);
+        for (_, bytes) in &tape {
+            (0..3).for_each(|index| _ = locks.net.put(index, Input::Frame { bytes, quality: u8::MAX }));
+        }
+        locks.run_ms(500);
+        assert_eq!((locks.holder(), locks.net.leaders()), (None, leaders), "after {what}");
+        locks.enter(0).release(0);
+    }
+}
+
+#[test]
+fn no_boot_repeats_the_round_of_another() {
+    let mut locks = LockNet::new(3, RicartAgrawala::KIND, RicartAgrawala::default());
+    for boot in 0..6 {
+        for index in 0..3 {
+            locks.enter(index).release(index);
+        }
+        locks.crash(boot % 3).run_ms(1).boot(boot % 3);
+    }
+    let mut boots = BTreeMap::new();
+    for (_, frame) in &locks.net.sent {
+        let mut buffer = [0; FRAME_MAX];
+        let packet = wire::open(&locks.net.key(), frame, &mut buffer).unwrap();
+        if packet.kind != RicartAgrawala::KIND {
+            continue;
+        }
+        let asked = match ricart_agrawala::Message::decode(packet.kind, packet.body) {
+            Some(ricart_agrawala::Message::Permission(PermissionMessage::Request(asked))) => asked,
+            Some(_) | None => continue,
+        };
+        let origin = packet.origin();
+        let first = *boots.entry((origin.id, asked.round)).or_insert(origin.incarnation);
+        assert_eq!(first, origin.incarnation, "{origin:?} repeats {asked:?}");
+    }
+    assert!(boots.len() >= 18, "each of them has asked six times: {boots:?}");
 }
 
 /// Plays everything that a dead member ever sent to the others, in its order, as slowly as it was sent.

@@ -3,7 +3,7 @@
 use crate::permission_locks::ricart_agrawalas;
 use crate::support::prelude::*;
 use protocol::base::ids::SLOTS_MAX;
-use protocol::mutex::permission::{PermissionMessage, RepliedRounds};
+use protocol::mutex::permission::{PermissionMessage, RepliedRounds, Round};
 use protocol::mutex::ricart_agrawala::Message;
 use protocol::mutex::{Command, Notice, RicartAgrawala};
 
@@ -55,12 +55,25 @@ fn a_reply_of_an_earlier_round_admits_no_node() {
     assert_eq!(lab.holders(), [2]);
 }
 
+/// The round of the request that node 1 has sent.
+fn asked_round(lab: &mut Lab<RicartAgrawala>) -> Round {
+    lab.read_in_flight(1, |message| match message {
+        Message::Permission(PermissionMessage::Request(ask)) => Some(ask.round),
+        Message::Permission(_)
+        | Message::Reply { .. }
+        | Message::Deferred { .. }
+        | Message::Busy { .. }
+        | Message::Cancel { .. } => None,
+    })
+}
+
 #[test]
 fn a_reply_to_another_node_counts_for_none() {
     let mut lab = Lab::<RicartAgrawala>::by_hand(&[1, 2]);
     lab.acquire(1);
+    let round = asked_round(&mut lab);
     let mut rounds = RepliedRounds::new();
-    rounds.push((1, 1)).unwrap(); // the round of the request, the other's slot
+    rounds.push((1, round)).unwrap(); // the round of the request, the other's slot
     lab.hand(2, 1, Message::Reply { lock: DOOR, rounds });
     assert_eq!(lab.holders(), []);
     lab.deliver_all();
@@ -92,14 +105,7 @@ fn a_try_is_refused_at_once_and_queued_nowhere() {
 fn a_request_for_which_there_is_no_room_is_refused() {
     let mut lab = Lab::<RicartAgrawala>::by_hand(&[1, 2]);
     lab.acquire(1).deliver_all().release(1).acquire(1);
-    let round = lab.read_in_flight(1, |message| match message {
-        Message::Permission(PermissionMessage::Request(ask)) => Some(ask.round),
-        Message::Permission(_)
-        | Message::Reply { .. }
-        | Message::Deferred { .. }
-        | Message::Busy { .. }
-        | Message::Cancel { .. } => None,
-    });
+    let round = asked_round(&mut lab);
     lab.hand(2, 1, Message::Permission(PermissionMessage::Full { lock: DOOR, round }));
     assert_eq!(lab.notices_of(1).last(), Some(&Notice::Refused { lock: DOOR, reason: Refusal::Full }));
     lab.command(1, Command::Release { lock: DOOR });

@@ -3,7 +3,7 @@
 use crate::golden::{Cases, T, TERM, TERM_MAX, X, check_lengths, length, pin, pinned};
 use heapless::Vec;
 use protocol::base::lamport::LamportTime;
-use protocol::mutex::permission::{MEMBERS_MAX, PermissionMessage, PermissionRequest};
+use protocol::mutex::permission::{MEMBERS_MAX, PermissionMessage, PermissionRequest, Round};
 use protocol::mutex::raymond::Privilege;
 use protocol::mutex::token::{Epoch, Need, Token, TokenMessage};
 use protocol::mutex::{
@@ -114,24 +114,24 @@ fn suzuki_kasami() {
 /// Pins the messages of every lock that asks all members for permission.
 fn pin_permission_messages<M: From<PermissionMessage> + Payload + PartialEq + Debug>(kind: u8) {
     use PermissionMessage as P;
-    let (lock, round) = (LOCK, 200);
+    let (lock, round) = (LOCK, 300);
     let request = PermissionRequest { lock, request: TIME, round, lease: SPAN, view: NodeSet::first(9) };
-    let asked: &[u8] = &[A, X, &[200], X, &[0xFF, 3]].concat();
+    let asked: &[u8] = &[A, X, X, X, &[0xFF, 3]].concat();
     let cases: &Cases<M> = &[
         (P::Request(request).into(), &[&[0, 0], asked]),
         (P::Try(request).into(), &[&[0, 1], asked]),
         (P::Repeat(request).into(), &[&[0, 2], asked]),
-        (P::Outdated { lock, round }.into(), &[&[0, 3], A, &[200]]),
-        (P::Full { lock, round }.into(), &[&[0, 4], A, &[200]]),
+        (P::Outdated { lock, round }.into(), &[&[0, 3], A, X]),
+        (P::Full { lock, round }.into(), &[&[0, 4], A, X]),
     ];
     pin(kind, cases);
 }
 
 fn lamport() {
     use lamport::Message as M;
-    let (lock, rounds) = (LOCK, Vec::from_slice(&[(0, 1), (15, 200)]).unwrap());
+    let (lock, rounds) = (LOCK, Vec::from_slice(&[(0, 1), (15, 300)]).unwrap());
     let cases: &Cases<M> = &[
-        (M::RequestAck { lock, own: Some(TIME), rounds }, &[&[1], A, &[1], X, &[2, 0, 1, 15, 200]]),
+        (M::RequestAck { lock, own: Some(TIME), rounds }, &[&[1], A, &[1], X, &[2, 0, 1, 15], X]),
         (M::RequestAck { lock, own: None, rounds: Vec::new() }, &[&[1], A, &[0, 0]]),
         (M::Release { locks: Vec::from_slice(&[lock]).unwrap() }, &[&[2, 1], A]),
     ];
@@ -141,11 +141,11 @@ fn lamport() {
 
 fn ricart_agrawala() {
     use ricart_agrawala::Message as M;
-    let (lock, round, rounds) = (LOCK, 200, Vec::from_slice(&[(0, 1), (15, 200)]).unwrap());
+    let (lock, round, rounds) = (LOCK, 300, Vec::from_slice(&[(0, 1), (15, 300)]).unwrap());
     let cases: &Cases<M> = &[
-        (M::Reply { lock, rounds }, &[&[1], A, &[2, 0, 1, 15, 200]]),
-        (M::Deferred { lock, round }, &[&[2], A, &[200]]),
-        (M::Busy { lock, round }, &[&[3], A, &[200]]),
+        (M::Reply { lock, rounds }, &[&[1], A, &[2, 0, 1, 15], X]),
+        (M::Deferred { lock, round }, &[&[2], A, X]),
+        (M::Busy { lock, round }, &[&[3], A, X]),
         (M::Cancel { lock }, &[&[4], A]),
     ];
     pin(35, cases);
@@ -196,7 +196,7 @@ fn the_longest_messages_of_the_locks_fit_a_reliable_message() {
     let epoch = Epoch { term, serial: max };
     let (request, number, span) = (LamportTime(u64::MAX), LamportTime(u64::MAX), Duration::from_micros(max));
     let token = Token { epoch, sequence: max };
-    let rounds: Vec<_, MEMBERS_MAX> = std::iter::repeat_n((15, u8::MAX), MEMBERS_MAX).collect();
+    let rounds: Vec<_, MEMBERS_MAX> = std::iter::repeat_n((15, Round::MAX), 5).collect();
     let privilege = Privilege { lock, token, number: max, waited: span, lease_left: span, return_request: Some(max) };
     let grant = maekawa::Message::Grant { lock, request, attempt: u16::MAX, number, waited: span };
     let lengths = [
@@ -209,5 +209,5 @@ fn the_longest_messages_of_the_locks_fit_a_reliable_message() {
         length(&voting::Message::Vote { lock, request, attempt: u16::MAX, number, waited: span }),
         length(&raymond::Message::Privilege(privilege)),
     ];
-    check_lengths(&lengths, &[41, 36, 38, 50, 39, 34, 34, 47]);
+    check_lengths(&lengths, &[41, 36, 38, 48, 37, 34, 34, 47]);
 }

@@ -4,18 +4,21 @@
 use crate::support::prelude::*;
 use protocol::base::ceiling::{STEP, TIMES_BLOCK};
 use protocol::base::records::Records;
-use protocol::election::Wireless;
+use protocol::election::{Election, Wireless};
 use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, SuzukiKasami, TokenRing, Voting};
 use protocol::node::Input;
 use protocol::registry::AnyElection;
+use protocol::service::Service;
 use protocol::wire::{self, Attempt, Destination, FRAME_MAX, Key, Packet, ReliableHeader};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The numbers it says: the bounds of every type that travels.
-const SAID: [u64; 9] = [
+const SAID: [u64; 11] = [
     0,
     1,
+    13_500, // the highest capacity, that of an appointed incumbent
+    13_502, // as heartbeats advertise it
     (1 << 16) - 1,
     (1 << 32) - 2,
     (1 << 32) - 1,
@@ -26,10 +29,10 @@ const SAID: [u64; 9] = [
 ];
 
 /// Frames said to one group: as many as a node may take for bad luck before it must not.
-const BATCH: usize = 16;
+pub(crate) const BATCH: usize = 16;
 
 /// The insider: the first member of its group, which has crashed.
-const INSIDER: usize = 0;
+pub(crate) const INSIDER: usize = 0;
 
 fn varint(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -54,14 +57,15 @@ fn templates(key: &Key, tape: &[(usize, Rc<[u8]>)]) -> Vec<(Kind, Destination, V
     for (_, bytes) in tape {
         let mut buffer = [0; FRAME_MAX];
         let packet = wire::open(key, bytes, &mut buffer).unwrap();
-        let variant = (packet.kind.byte(), packet.body.first().copied(), packet.body.len() / 8);
+        let name = protocol::registry::message_name(key, bytes);
+        let variant = (packet.kind.byte(), packet.body.first().copied(), name, packet.body.len() / 8);
         found.entry(variant).or_insert((packet.kind, packet.destination.clone(), packet.body.to_vec()));
     }
     found.into_values().collect()
 }
 
 /// Every message with every number at every bound, from the insider; `boot` is its present one.
-fn everything(key: &Key, me: NodeId, boot: u32, tape: &[(usize, Rc<[u8]>)]) -> Vec<Vec<u8>> {
+pub(crate) fn everything(key: &Key, me: NodeId, boot: u32, tape: &[(usize, Rc<[u8]>)]) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     let mut seq = 1 << 20; // above all it has sent
     let mut say = |kind, destination: &Destination, body: &[u8], seq: u32| {
@@ -92,7 +96,10 @@ fn everything(key: &Key, me: NodeId, boot: u32, tape: &[(usize, Rc<[u8]>)]) -> V
     frames
 }
 
-fn say_to_all<E: protocol::election::Election, M: Mutex>(net: &mut Net<E, M>, frames: &[Vec<u8>]) {
+pub(crate) fn say_to_all<E: Election, M: Mutex, S: Service, const N: usize>(
+    net: &mut Net<E, M, S, N>,
+    frames: &[Vec<u8>],
+) {
     for bytes in frames {
         for index in net.up() {
             net.put(index, Input::Frame { bytes, quality: u8::MAX });
@@ -101,7 +108,7 @@ fn say_to_all<E: protocol::election::Election, M: Mutex>(net: &mut Net<E, M>, fr
     }
 }
 
-fn reboot<E: protocol::election::Election, M: Mutex>(net: &mut Net<E, M>) {
+pub(crate) fn reboot<E: Election, M: Mutex, S: Service, const N: usize>(net: &mut Net<E, M, S, N>) {
     for index in net.up() {
         net.crash(index);
         net.boot(index);

@@ -10,6 +10,7 @@ mod histories;
 mod hostile;
 mod hostile_services;
 mod insider;
+mod insider_services;
 mod locks;
 mod outsider;
 mod power_cuts;

@@ -1,6 +1,10 @@
-//! The RAM of a node on a board.
+//! The RAM of a node on a board, and the bytes of its beacons on the air.
 
-use protocol::election::{Ring, Wireless};
+use protocol::NodeId;
+use protocol::base::capacity::{Candidate, Capacity};
+use protocol::base::term::Term;
+use protocol::election::leadership::{Heir, LeaderMessage};
+use protocol::election::{Ring, Wireless, clusters, wireless};
 use protocol::mutex::NoMutex;
 use protocol::node::Node;
 use protocol::peers::table::PeerTable;
@@ -11,6 +15,7 @@ use protocol::service::demo::{Diffusing, Tokens};
 use protocol::service::snapshot::Snapshot;
 use protocol::service::termination::{DijkstraScholten, Wave};
 use protocol::service::{NoService, Sequencer};
+use protocol::wire::{self, Destination, FRAME_MAX, Key, Packet, Payload};
 use std::mem::size_of;
 
 #[test]
@@ -95,4 +100,32 @@ fn an_application_takes_the_room_of_the_observers_it_chose_and_of_no_other() {
     assert!(alone <= size_of::<Diffusing>() + 32, "the queue of notices it has none of is two counters: {alone}");
     assert!(clocked < alone + size_of::<ClockSync<16>>() + 512, "{clocked}");
     assert!(recorded + size_of::<Wave<16>>() < all && detected + size_of::<Snapshot>() < all);
+}
+
+/// The bytes of a broadcast frame with this message, of a node with an id below 128 in one of its first 127 boots.
+fn broadcast<M: Payload>(message: &M, seq: u32) -> usize {
+    let mut body = [0; FRAME_MAX];
+    let len = message.encode(&mut body).unwrap();
+    let (kind, sender, destination) = (message.kind(), NodeId(127), Destination::Broadcast);
+    let packet = Packet { kind, sender, incarnation: 127, seq, destination, body: &body[..len] };
+    wire::seal(&Key::new([0; 16]), &packet, &mut [0; FRAME_MAX]).unwrap()
+}
+
+/// The bytes of a leader's heartbeat, of its pulse and of a super-peer's beacon.
+fn beacons(seq: u32, number: u32, count: u32) -> [usize; 3] {
+    let (term, leader) = (Term { number, by: NodeId(127) }, Candidate { capacity: Capacity::MAX, id: NodeId(127) });
+    let heartbeat = LeaderMessage::Heartbeat { term, leader, runner_up: Some(leader), count, age: u8::MAX };
+    let pulse = LeaderMessage::Pulse { term, heir: Some(Heir { number, candidate: leader }) };
+    let beacon = clusters::Beacon { term, capacity: Capacity::MAX, count, pace: 3, hops: 2, age: u8::MAX };
+    [
+        broadcast(&wireless::Message::Leadership(heartbeat), seq),
+        broadcast(&wireless::Message::Leadership(pulse), seq),
+        broadcast(&clusters::Message::Beacon(beacon), seq),
+    ]
+}
+
+#[test]
+fn a_beacon_takes_at_most_28_bytes_in_a_young_network_and_a_heartbeat_three_more_after_a_day() {
+    assert_eq!(beacons(16_383, 127, 127), [28, 24, 24]);
+    assert_eq!(beacons((1 << 21) - 1, 16_383, 16_383), [31, 27, 27]);
 }

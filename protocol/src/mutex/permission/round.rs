@@ -1,6 +1,6 @@
 //! Rounds of this node: a request for permission to all members, and the permissions received.
 
-use super::{LOCKS_MAX, PermissionRequest};
+use super::{LOCKS_MAX, PermissionRequest, Round};
 use crate::algorithm::Context;
 use crate::base::config::lease_at_holder;
 use crate::base::ids::NodeSet;
@@ -15,7 +15,7 @@ pub(in crate::mutex) struct PermissionRound {
     pub(in crate::mutex) lock: LockId,
     pub(in crate::mutex) request: LamportTime,
     /// The number of the round: a reply names it.
-    pub(super) round: u8,
+    pub(super) round: Round,
     /// The number of the renewal, where the lock is held.
     pub(super) renewal: Option<LamportTime>,
     pub(super) lease: Duration,
@@ -69,7 +69,6 @@ pub(super) struct Subject {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Rounds {
     rounds: Vec<PermissionRound, LOCKS_MAX>,
-    last: u8,
 }
 
 impl Rounds {
@@ -77,7 +76,7 @@ impl Rounds {
         self.rounds.iter().find(|round| round.lock == lock)
     }
 
-    pub(super) fn numbered(&mut self, lock: LockId, number: u8) -> Option<&mut PermissionRound> {
+    pub(super) fn numbered(&mut self, lock: LockId, number: Round) -> Option<&mut PermissionRound> {
         self.rounds.iter_mut().find(|round| round.lock == lock && round.round == number)
     }
 
@@ -93,8 +92,9 @@ impl Rounds {
     pub(super) fn begin(&mut self, cx: &Context<'_>, subject: Subject) {
         let Subject { lock, request, renewal, lease } = subject;
         self.close(lock);
-        self.last = self.last.wrapping_add(1);
-        let (round, granted, begun, send_at) = (self.last, NodeSet::EMPTY, cx.now, cx.now);
+        // One that begins in the same step as another of this lock takes its place before anybody was asked.
+        let round = Round::try_from(cx.lamport.0 & u64::from(Round::MAX)).unwrap_or(0);
+        let (granted, begun, send_at) = (NodeSet::EMPTY, cx.now, cx.now);
         let round = PermissionRound { lock, request, round, renewal, lease, begun, granted, fresh: true, send_at };
         let _ = self.rounds.push(round); // there is room: a request has one at a time
     }
