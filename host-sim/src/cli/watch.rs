@@ -4,7 +4,7 @@ use super::screen::{Key, Screen};
 use crate::Scenario;
 use crate::draw::map::{Canvas, Map, Mark};
 use crate::nodes::{AnyNode, world};
-use crate::sim::fault_plan::{FaultAction, FaultStep, FaultTarget, PartitionCut};
+use crate::sim::fault_plan::{FaultAction, FaultStep, FaultTarget, PartitionCut, StoredRecords};
 use crate::sim::world::World;
 use crate::trace::TraceEvent;
 use crate::trace::narrator::Narrator;
@@ -108,7 +108,7 @@ impl<'a> Watched<'a> {
             b'-' => self.speed = (self.speed / 2.0).max(1.0 / 64.0),
             b'k' => self.inject(FaultAction::Crash(FaultTarget::Leader), "do = \"crash\"\nnode = \"leader\""),
             b'r' => {
-                let restart = FaultAction::Restart { target: FaultTarget::Last, blank: false };
+                let restart = FaultAction::Restart { target: FaultTarget::Last, records: StoredRecords::Kept };
                 self.inject(restart, "do = \"restart\"\nnode = \"last\"");
             }
             b'c' => {

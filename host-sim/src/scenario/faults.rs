@@ -9,7 +9,7 @@ use super::values::{Between, Nodes, Share, Time, Whole};
 use crate::base::Micros;
 use crate::base::rng::Probability;
 use crate::sim::attacker::Attack;
-use crate::sim::fault_plan::{FaultAction, FaultStep, FaultTarget, PartitionCut, PauseClock};
+use crate::sim::fault_plan::{FaultAction, FaultStep, FaultTarget, PartitionCut, PauseClock, StoredRecords};
 use crate::sim::link_fault::LinkFault;
 use crate::trace::AppRequest;
 use crate::workload::apps::AppPlan;
@@ -75,14 +75,14 @@ pub(super) fn steps(
             (None, Some(times)) => return Err(reader.error(times.span(), "\"times\" needs \"every\"")),
         };
         let lasts = fault.duration.as_ref().map(|duration| reader.range(duration)).transpose()?;
-        let blank = loses_records(reader, &fault)?;
+        let records = stored_records(reader, &fault)?;
         let every = fault.every.as_ref().map_or(0, |every| every.get_ref().0);
         for time in 0..times {
             let (at, spread) = (at + time * every, latest - at);
             let number = steps.len() as u32;
             let begin = FaultStep { at, spread, lasts: (0, 0), draw: number, action: action.clone(), number };
             if let Some(lasts) = lasts {
-                let end = FaultStep { lasts, action: end_of(&action, blank, number), number: number + 1, ..begin };
+                let end = FaultStep { lasts, action: end_of(&action, records, number), number: number + 1, ..begin };
                 steps.extend([begin, end]);
             } else {
                 steps.push(begin);
@@ -120,8 +120,8 @@ impl Fault<'_> {
         let raw = self.raw;
         Ok(match raw.action.get_ref().as_str() {
             "crash" => FaultAction::Crash(self.target()?),
-            "restart" => FaultAction::Restart { target: self.target()?, blank: false },
-            "restart-blank" => FaultAction::Restart { target: self.target()?, blank: true },
+            "restart" => FaultAction::Restart { target: self.target()?, records: StoredRecords::Kept },
+            "restart-blank" => FaultAction::Restart { target: self.target()?, records: StoredRecords::Lost },
             "pause" => FaultAction::Pause { target: self.target()?, clock: self.pause_clock()? },
             "resume" => FaultAction::Resume(self.target()?),
             "partition" => FaultAction::Partition(self.partition_cut()?),
@@ -236,19 +236,20 @@ impl Fault<'_> {
     }
 }
 
-/// Returns whether nodes that crash restart without their records.
-fn loses_records(reader: &Reader<'_>, fault: &RawFault) -> Result<bool, ScenarioError> {
-    let Some(records) = &fault.records else { return Ok(false) };
+/// Returns what becomes of the records of nodes that crash.
+fn stored_records(reader: &Reader<'_>, fault: &RawFault) -> Result<StoredRecords, ScenarioError> {
+    let Some(records) = &fault.records else { return Ok(StoredRecords::Kept) };
     if fault.duration.is_none() {
         return Err(reader.error(records.span(), "\"records\" needs \"for\": the nodes do not restart"));
     }
-    Ok(choose(reader, "state of the records", records, ["kept", "lost"].into_iter())? == 1)
+    let choice = choose(reader, "state of the records", records, ["kept", "lost", "torn"].into_iter())?;
+    Ok([StoredRecords::Kept, StoredRecords::Lost, StoredRecords::Torn][choice])
 }
 
 /// Returns the action that ends another, which is step `number`.
-fn end_of(action: &FaultAction, blank: bool, number: u32) -> FaultAction {
+fn end_of(action: &FaultAction, records: StoredRecords, number: u32) -> FaultAction {
     match action {
-        FaultAction::Crash(_) => FaultAction::Restart { target: FaultTarget::HitBy(number), blank },
+        FaultAction::Crash(_) => FaultAction::Restart { target: FaultTarget::HitBy(number), records },
         FaultAction::Pause { .. } => FaultAction::Resume(FaultTarget::HitBy(number)),
         FaultAction::Partition(_) => FaultAction::Heal,
         FaultAction::Link(fault) => FaultAction::Link(fault.end()),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::rng::Probability;
 use crate::check::OF_LOCKS;
-use crate::sim::fault_plan::{FaultAction, FaultTarget};
+use crate::sim::fault_plan::{FaultAction, FaultTarget, StoredRecords};
 use crate::sim::medium::{Capture, MediumPlan};
 use crate::sim::topology::Reach;
 use raw::keys;
@@ -224,8 +224,14 @@ fn a_fault_with_a_duration_ends_and_one_with_a_period_recurs() {
     let times: Vec<Micros> = steps.iter().map(|step| (step.at + step.lasts.0) / 100_000).collect();
     assert_eq!(times, [10, 20, 25, 50, 55, 80, 85]);
     assert_eq!(steps[1].action, FaultAction::Crash(FaultTarget::Leader));
-    assert_eq!(steps[2].action, FaultAction::Restart { target: FaultTarget::HitBy(steps[1].number), blank: false });
-    assert_eq!(steps[4].action, FaultAction::Restart { target: FaultTarget::HitBy(steps[3].number), blank: false });
+    assert_eq!(
+        steps[2].action,
+        FaultAction::Restart { target: FaultTarget::HitBy(steps[1].number), records: StoredRecords::Kept }
+    );
+    assert_eq!(
+        steps[4].action,
+        FaultAction::Restart { target: FaultTarget::HitBy(steps[3].number), records: StoredRecords::Kept }
+    );
 }
 
 #[test]
@@ -233,7 +239,10 @@ fn a_crash_may_last_any_time_of_a_range_and_lose_the_records() {
     let crash = "[[faults]]\nat = \"2s\"\ndo = \"crash\"\nnode = 1\n";
     let steps = with(&format!("{crash}for = [\"5ms\", \"5s\"]\nrecords = \"lost\"\n")).unwrap().world.faults;
     assert_eq!((steps[0].lasts, steps[1].lasts), ((0, 0), (5_000, 5_000_000)));
-    assert_eq!(steps[1].action, FaultAction::Restart { target: FaultTarget::HitBy(steps[0].number), blank: true });
+    assert_eq!(
+        steps[1].action,
+        FaultAction::Restart { target: FaultTarget::HitBy(steps[0].number), records: StoredRecords::Lost }
+    );
     let endless = with(&format!("{crash}records = \"lost\"\n")).unwrap_err();
     assert_eq!(endless, "test.toml:10: \"records\" needs \"for\": the nodes do not restart.");
     let unknown = with(&format!("{crash}for = \"1s\"\nrecords = \"gone\"\n")).unwrap_err();

@@ -25,8 +25,8 @@ pub(crate) struct FaultStep {
 pub(crate) enum FaultAction {
     /// Nodes stop; state that they have not stored is lost.
     Crash(FaultTarget),
-    /// Nodes that are down boot; a blank one has lost its stored records too.
-    Restart { target: FaultTarget, blank: bool },
+    /// Nodes that are down boot.
+    Restart { target: FaultTarget, records: StoredRecords },
     /// Nodes neither receive nor send until they resume.
     Pause { target: FaultTarget, clock: PauseClock },
     /// Paused nodes resume.
@@ -68,6 +68,17 @@ pub(crate) enum FaultTarget {
     All,
     /// The nodes that the step of this number hit.
     HitBy(u32),
+}
+
+/// What became of the records of a node that boots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoredRecords {
+    /// They are as they were.
+    Kept,
+    /// They are lost.
+    Lost,
+    /// The power fails again while they are written at boot, once or several times.
+    Torn,
 }
 
 /// What the clock of a paused node does.

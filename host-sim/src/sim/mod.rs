@@ -5,6 +5,7 @@ pub mod capacity;
 pub(crate) mod clock;
 pub(crate) mod event_queue;
 pub mod fault_plan;
+pub(crate) mod flash;
 pub(crate) mod frame_pool;
 pub mod link_fault;
 pub mod medium;

@@ -4,7 +4,7 @@ use super::SwarmError;
 use crate::base::Micros;
 use crate::boards::App;
 use crate::scenario::{Scenario, needs_group};
-use crate::sim::fault_plan::{FaultAction, FaultStep};
+use crate::sim::fault_plan::{FaultAction, FaultStep, StoredRecords};
 use protocol::Timing;
 use protocol::base::quorum::Mode;
 
@@ -154,6 +154,9 @@ fn cannot_do(action: &FaultAction) -> Option<&'static str> {
         FaultAction::Yield(_) | FaultAction::Call(_) => Some("a board takes no commands to elect or to yield"),
         FaultAction::Request { .. } => {
             Some("boards begin snapshots and jobs by themselves, if they have an application")
+        }
+        FaultAction::Restart { records: StoredRecords::Torn, .. } => {
+            Some("the flash of an emulated board is not torn: its store is tested on flash that is")
         }
         FaultAction::Crash(_)
         | FaultAction::Restart { .. }

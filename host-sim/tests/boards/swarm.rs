@@ -244,6 +244,32 @@ fn a_flood_of_bad_frames_is_counted_and_changes_nothing() {
     assert_eq!(u64::from(by_node + by_network), FRAMES, "{status:?}");
 }
 
+/// Run by hand, on a machine that does nothing else: it takes all of a processor.
+#[test]
+#[ignore = "needs a processor of its own"]
+fn a_flood_as_fast_as_a_boards_interface_takes_it_changes_no_leader() {
+    const FROM_US: u64 = 6_000_000;
+    const UNTIL_US: u64 = 16_000_000;
+    const AT_ONCE: u64 = 200;
+    let scenario = lan("flood", 3, "duration = \"24s\"\nsettle_time = \"5s\"\ncapacity = { rule = \"rising\" }");
+    let (leader, follower, mut sent) = (2, 0, 0);
+    let mut flood = |now: u64, fleet: &Fleet| {
+        if (FROM_US..UNTIL_US).contains(&now) {
+            (0..AT_ONCE).for_each(|number| fleet.inject(follower, &encapsulate(&bad_frame((sent + number) * 5))));
+            sent += AT_ONCE;
+        }
+    };
+    let Some(report) = Swarm::new(&scenario).timed().run_while(&mut flood) else { return };
+    assert_no_violation(&report);
+    let status = report.nodes[follower as usize].status.unwrap();
+    println!("{sent} frames in ten seconds: {status:?}");
+    assert_eq!(report.leader, Some(leader));
+    for node in &report.nodes {
+        assert_eq!(terms(&node.log).len(), 1, "no node ever changed its leader: {:#?}", node.log);
+    }
+    assert!(status.dropped.tag > 1_000, "{status:?}");
+}
+
 /// Returns corrupt, truncated and oversized frames in turn.
 fn bad_frame(number: u64) -> Vec<u8> {
     let len = match number % 5 {
@@ -254,7 +280,10 @@ fn bad_frame(number: u64) -> Vec<u8> {
         _ => 116,                      // of another version
     };
     let mut bytes: Vec<u8> = (0..len).map(|at| (at * 31 + number).to_le_bytes()[0]).collect();
-    bytes[0] = if number % 5 == 4 { 99 } else { 1 };
+    bytes[0] = if number % 5 == 4 { 99 } else { 2 << 4 }; // the present version, and the first key
+    if let Some(sender) = bytes.get_mut(1) {
+        *sender = 77; // nobody
+    }
     bytes
 }
 

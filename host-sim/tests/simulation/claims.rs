@@ -65,6 +65,7 @@ fn every_hard_case_ends_with_one_leader_known_to_all() {
         "paused-leader",
         "restart-blank",
         "simultaneous-boot",
+        "torn-records",
         "unfit-leader",
     ];
     for name in names {

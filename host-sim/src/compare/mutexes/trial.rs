@@ -8,7 +8,7 @@ use crate::compare::{HOP, MessageCount, MessageCounter, lan_scenario};
 use crate::nodes::protocol_node::LockNode;
 use crate::nodes::world;
 use crate::scenario::Scenario;
-use crate::sim::fault_plan::{FaultAction, FaultTarget};
+use crate::sim::fault_plan::{FaultAction, FaultTarget, StoredRecords};
 use crate::sim::world::World;
 use crate::trace::{EventKind, LockEvent, Observer, TraceEvent};
 use crate::workload::locks::LockPlan;
@@ -189,8 +189,10 @@ impl TrialRun {
         self.plan.retain(|&(_, node, _)| node != victim);
         self.holder = self.holder.filter(|&holder| holder != victim);
         self.run(self.world.now() + DOWN);
-        self.world
-            .inject(FaultAction::Restart { target: FaultTarget::Nodes(vec![victim]), blank: false }, &mut self.witness);
+        self.world.inject(
+            FaultAction::Restart { target: FaultTarget::Nodes(vec![victim]), records: StoredRecords::Kept },
+            &mut self.witness,
+        );
         if contenders.contains(&victim) {
             self.request(victim..victim + 1);
         }

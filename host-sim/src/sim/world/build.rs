@@ -18,6 +18,7 @@ use crate::workload::apps::{AppPlan, InFlight};
 use crate::workload::locks::LockWorkload;
 use protocol::base::records::Records;
 use protocol::election::appointment::Appointment;
+use std::collections::BTreeMap;
 
 impl<M: SimNode> World<M> {
     /// Creates a world before its first event, whose nodes share the settings `node_plan`.
@@ -56,6 +57,7 @@ impl<M: SimNode> World<M> {
             nodes: std::iter::repeat_with(|| None).take(nodes as usize).collect(),
             power: vec![PowerState::Down; nodes as usize],
             states: states(plan, seed, &ids),
+            flashes: BTreeMap::new(),
             movement: plan.mobility.map(|mobility| RandomWaypoint::new(mobility, &points, seed)),
             in_flight: InFlight::default(),
             locks: plan.locks.as_ref().map(|locks| LockWorkload::new(locks, seed, &ids)),

@@ -6,6 +6,8 @@ use crate::base::Micros;
 use crate::base::rng::{Stream, derive_seed};
 use crate::sim::clock::Clock;
 use crate::sim::event_queue::Kind;
+use crate::sim::fault_plan::StoredRecords;
+use crate::sim::flash::Flash;
 use crate::sim::frame_pool::FRAME_CAPACITY;
 use crate::sim::node::{Boot, NodeEvent, SUPERSEDED, SimNode};
 use crate::trace::{EventKind, Observer};
@@ -15,7 +17,34 @@ use protocol::election::Command;
 use protocol::election::appointment::Appointment;
 use protocol::{Instant, NodeId};
 
+/// How often the power fails while a node writes its records at boot, at most.
+const TORN_BOOTS_MAX: u64 = 4;
+
 impl<M: SimNode> World<M> {
+    /// Boots a node that is down.
+    pub(super) fn restart(&mut self, slot: u32, records: StoredRecords, observer: &mut impl Observer) {
+        if records == StoredRecords::Torn && self.power[slot as usize] == PowerState::Down {
+            self.tear_records(slot);
+        }
+        self.boot(slot, records == StoredRecords::Lost, observer);
+    }
+
+    /// Boots a node several times for so short that the power fails while it writes its first records: it sends nothing.
+    fn tear_records(&mut self, slot: u32) {
+        let state = &mut self.states[slot as usize];
+        let Some(kept) = state.records else { return };
+        let flash = self.flashes.entry(slot).or_insert_with(|| Flash::holding(kept));
+        for _ in 0..self.fault_rng.between(1, TORN_BOOTS_MAX) {
+            let now = Instant::ZERO;
+            let boot =
+                Boot { me: NodeId(self.ids[slot as usize]), records: flash.load(), seed: 0, may_lead: false, now };
+            if let Some(records) = M::boot(&self.node_plan, boot).poll_persist() {
+                flash.tear(records, &mut self.fault_rng);
+            }
+        }
+        state.records = flash.load();
+    }
+
     pub(super) fn boot(&mut self, slot: u32, blank: bool, observer: &mut impl Observer) {
         let id = self.ids[slot as usize];
         let state = &mut self.states[slot as usize];
@@ -27,6 +56,7 @@ impl<M: SimNode> World<M> {
         }
         if blank {
             state.records = None;
+            self.flashes.remove(&slot);
         }
         state.boots += 1;
         self.power[slot as usize] = PowerState::Up;
@@ -227,6 +257,9 @@ impl<M: SimNode> World<M> {
             }
             if let Some(records) = node.poll_persist() {
                 self.states[slot as usize].records = Some(records);
+                if let Some(flash) = self.flashes.get_mut(&slot) {
+                    flash.store(records);
+                }
                 let (incarnation, term) = (records.incarnation, records.term);
                 self.emit(slot, EventKind::Stored { incarnation, term }, observer);
             } else if let Some(len) = ready.then(|| node.poll_transmit(now, &mut self.buffer)).flatten() {

@@ -36,8 +36,8 @@ impl<M: SimNode> World<M> {
             FaultAction::Crash(target) => {
                 self.each(&target, number, up, |world, slot| world.crash(slot, observer));
             }
-            FaultAction::Restart { target, blank } => {
-                self.each(&target, number, down, |world, slot| world.boot(slot, blank, observer));
+            FaultAction::Restart { target, records } => {
+                self.each(&target, number, down, |world, slot| world.restart(slot, records, observer));
             }
             FaultAction::Pause { target, clock } => {
                 let stops = clock == PauseClock::Stops;

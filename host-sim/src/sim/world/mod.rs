@@ -19,6 +19,7 @@ pub(crate) use plan::WorldPlan;
 use crate::base::Micros;
 use crate::base::rng::Rng;
 use crate::sim::event_queue::{Event, Kind};
+use crate::sim::flash::Flash;
 use crate::sim::frame_pool::FRAME_CAPACITY;
 use crate::sim::medium::{Channel, FrameStats, Medium};
 use crate::sim::mobility::RandomWaypoint;
@@ -31,6 +32,7 @@ use node_state::NodeState;
 use protocol::Instant;
 use protocol::base::term::Term;
 use protocol::election::appointment::Appointment;
+use std::collections::BTreeMap;
 
 /// A run in progress. Vectors are indexed by slot unless noted.
 pub struct World<M: SimNode> {
@@ -42,6 +44,8 @@ pub struct World<M: SimNode> {
     nodes: Vec<Option<M>>,
     power: Vec<PowerState>,
     states: Vec<NodeState>,
+    /// The flash of nodes whose records were torn, by slot; of others the records are enough.
+    flashes: BTreeMap<u32, Flash>,
     /// The id of the node in each slot.
     ids: Vec<u32>,
     /// The slot of each node, by id.
