@@ -13,6 +13,7 @@
 //! - [`nodes`]: the nodes that are simulated;
 //! - [`check`], [`metrics`]: properties and measures of runs;
 //! - `campaign`: scenarios drawn at random, and shrunk where a checker reports (with the feature `cli`);
+//! - `explore`: every order of events of a few nodes, on the state machines themselves (with the feature `cli`);
 //! - [`own`]: an application and a checker of one's own, for programs that use the simulator as a library;
 //! - [`play`]: a run to watch and to break, for the page;
 //! - `compare`, `draw`, [`boards`], [`swarm`], [`pcap`], `report`, `serve`, and the command line, [`cli`], all of them with the feature `cli`.
@@ -48,6 +49,8 @@ pub mod cli;
 mod compare;
 #[cfg(feature = "cli")]
 mod draw;
+#[cfg(feature = "cli")]
+pub mod explore;
 #[cfg(test)]
 mod layers;
 pub mod metrics;

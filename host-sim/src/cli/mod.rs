@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod boards;
 mod campaign;
+mod check;
 mod compare;
 mod demo;
 mod dissector;
@@ -59,6 +60,14 @@ enum Command {
     /// with a violation is shrunk and written to a file, with the command that replays it.
     #[command(after_help = campaign::EXAMPLES)]
     Campaign(campaign::CampaignArgs),
+    /// Explores every order of events of a few nodes, on the state machines that run on boards.
+    ///
+    /// Messages are lost, duplicated, delayed and reordered, nodes crash, reboot with their records and without them and
+    /// are suspected without reason, between any two steps. Checked in every state: no term has two leaders, no two nodes
+    /// hold a lock, fences grow, nobody waits for ever, snapshots and terminations are true. The shortest run that breaks
+    /// a property is drawn. If there is one, the exit code is 1.
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::CheckArgs),
     /// Reports on a run or a campaign whose parts ran on many machines.
     ///
     /// Prints what one machine would have printed. Refuses files of another program, another scenario or other seeds,
@@ -134,6 +143,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => Ok(demo::run(&args)),
         Command::Run(args) => run::run(&args),
         Command::Campaign(args) => campaign::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Scenarios(args) => scenarios::run(&args),
         Command::Compare(args) => compare::run(&args),

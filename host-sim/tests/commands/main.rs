@@ -4,6 +4,7 @@
 mod boards;
 #[cfg(unix)]
 mod browser;
+mod check;
 mod compare;
 mod demo;
 #[cfg(unix)]

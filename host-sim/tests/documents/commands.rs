@@ -30,6 +30,8 @@ const ELSEWHERE: [(&str, &str, &str); 19] = [
     ("conclave serve", "host-sim/tests/commands/page.rs", "\"serve\", \"--port\""),
     ("conclave run mine.toml --watch", "host-sim/tests/commands/run.rs", "\"--watch\""),
     ("tshark -X lua_script:conclave.lua -r frames.pcapng", "host-sim/tests/commands/run.rs", "lua_script:"),
+    // It fails, and shows how.
+    ("conclave check textbook", "host-sim/tests/commands/check.rs", "[\"check\", \"textbook\""),
     ("conclave results", "host-sim/tests/documents/results.rs", "[\"results\", \"--quick\"]"),
 ];
 
@@ -110,6 +112,11 @@ fn bounded(mut arguments: Vec<String>) -> Vec<String> {
         "0.02".clone_into(hours);
     } else if command == "campaign" && !arguments.contains(&"--scenario".to_owned()) {
         arguments.extend(["--runs", "2"].map(str::to_owned));
+    }
+    if let Some(states) = arguments.iter_mut().skip_while(|word| *word != "--states").nth(1) {
+        "500".clone_into(states);
+    } else if command == "check" {
+        arguments.extend(["--states", "500"].map(str::to_owned));
     }
     if command == "compare" && !arguments.contains(&"--nodes".to_owned()) {
         arguments.extend(["--nodes", "4"].map(str::to_owned));

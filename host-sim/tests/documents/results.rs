@@ -29,3 +29,17 @@ fn the_page_of_results_is_what_the_command_prints() {
     // A quick page leaves out large networks, and everything about boards.
     assert!(shown.next().is_some_and(|heading| heading.starts_with("##Emulatedboards")), "the page has other lines");
 }
+
+#[test]
+fn the_page_of_verification_has_the_section_that_the_command_prints() {
+    let page = fs::read_to_string(root().join("docs/VERIFICATION.md")).unwrap();
+    let arguments = ["results", "--quick", "verification"];
+    let output = Command::new(env!("CARGO_BIN_EXE_conclave")).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (shown, printed) = (shape(&page), shape(&String::from_utf8_lossy(&output.stdout)));
+    let mut shown = shown.iter();
+    for line in &printed {
+        assert!(shown.any(|shown| shown == line), "the page has no line `{line}` after the lines before it");
+    }
+    assert!(printed.len() > 20, "every algorithm has a row");
+}

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod boards;
 mod simulated;
+mod verification;
 
 use crate::Scenario;
 use crate::check;
@@ -25,7 +26,8 @@ pub(super) struct ResultsArgs {
 pub(super) const EXAMPLES: &str = "Examples:
   conclave results > docs/RESULTS.md         about half an hour
   conclave results --quick
-  conclave results locks global-state";
+  conclave results locks global-state
+  conclave results verification              the explorations, for docs/VERIFICATION.md";
 
 /// How many seeds of a quick page.
 const QUICK_SEEDS: u64 = 2;
@@ -33,7 +35,8 @@ const QUICK_SEEDS: u64 = 2;
 /// Measures and prints the page. Where a safety property does not hold, there is no page but an error.
 pub(super) fn run(args: &ResultsArgs) -> super::Ended {
     let effort = Effort { quick: args.quick };
-    let chosen = |section: &&Section| args.sections.is_empty() || args.sections.contains(section);
+    let of_page = |section: &Section| args.sections.is_empty() && *section != Section::Verification;
+    let chosen = |section: &&Section| of_page(section) || args.sections.contains(section);
     for section in Section::value_variants().iter().filter(chosen) {
         if !args.quick || !section.needs_boards() {
             super::print_text(&section.text(effort)?);
@@ -55,12 +58,14 @@ enum Section {
     EmulatedBoards,
     #[cfg(unix)]
     Images,
+    /// The explorations, which are on the page of verification.
+    Verification,
 }
 
 impl Section {
     fn needs_boards(self) -> bool {
         match self {
-            Self::Elections | Self::Comparisons | Self::Locks | Self::GlobalState => false,
+            Self::Elections | Self::Comparisons | Self::Locks | Self::GlobalState | Self::Verification => false,
             #[cfg(unix)]
             Self::Memory => false,
             #[cfg(unix)]
@@ -74,6 +79,7 @@ impl Section {
             Self::Comparisons => simulated::comparisons(effort),
             Self::Locks => simulated::locks(effort),
             Self::GlobalState => simulated::global_state(effort),
+            Self::Verification => verification::explorations(effort),
             #[cfg(unix)]
             Self::Memory => Ok(boards::memory()),
             #[cfg(unix)]

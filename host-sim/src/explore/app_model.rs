@@ -4,8 +4,9 @@
 //! A state is the number of each node, the number of each queue between two of them, and what the checker remembers. Time
 //! stands still, and a node whose deadline has come may time out at any moment.
 
-use crate::context::{context, id, roster};
-use crate::explorer::{Channels, Fingerprints, Interned, Model, NODES, Queues};
+use super::context::{context, id, roster};
+use super::interned::{Channels, Fingerprints, Interned, Queues};
+use super::search::{Described, Model, Stop, computed};
 use protocol::algorithm::{Context, Input, Outbox, Output};
 use protocol::base::ids::Roster;
 use protocol::base::lamport::LamportTime;
@@ -14,10 +15,14 @@ use protocol::service::app_service::{self, Notice, ObservedApp};
 use protocol::service::application::{Recordable, Terminating};
 use protocol::service::snapshot::{self, Fragment};
 use protocol::service::termination::{self, Detection};
+use protocol::wire::Payload;
 use protocol::{Duration, Instant, Timing};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Debug;
+
+/// How many nodes there are.
+pub const NODES: usize = 3;
 
 /// Long after every node started.
 const NOW: Instant = Instant::from_micros(60_000_000);
@@ -29,7 +34,9 @@ const TIMING: Timing = Timing { probe: Duration::ZERO, ..Timing::RADIO };
 const WAVES_MAX: u32 = 3;
 
 /// An application and what observes it.
-pub(crate) trait Explored: Service<Message: Debug, Command: Copy, Notice = Notice> + Clone + Debug {
+pub trait Explored:
+    Service<Message: Debug + Send + Sync, Command: Copy + Send + Sync, Notice = Notice> + Clone + Debug + Send + Sync
+{
     /// Returns whether its application works.
     fn is_busy(&self) -> bool;
     /// Returns whether a message is of the application.
@@ -40,8 +47,13 @@ pub(crate) trait Explored: Service<Message: Debug, Command: Copy, Notice = Notic
 
 impl<A, D, const N: usize> Explored for ObservedApp<A, D, N>
 where
-    A: Recordable<Message: Debug, Command: Copy, Notice = Infallible> + Terminating + Clone + Debug,
-    D: Detection<Message: Debug> + Waves + Clone + Debug,
+    A: Recordable<Message: Debug + Send + Sync, Command: Copy + Send + Sync, Notice = Infallible>
+        + Terminating
+        + Clone
+        + Debug
+        + Send
+        + Sync,
+    D: Detection<Message: Debug + Send + Sync> + Waves + Clone + Debug + Send + Sync,
 {
     fn is_busy(&self) -> bool {
         self.application().is_busy()
@@ -57,7 +69,8 @@ where
 }
 
 /// A termination detection, and how many waves it has sent.
-pub(crate) trait Waves {
+pub trait Waves {
+    /// Returns how many waves it has sent.
     fn waves(&self) -> u32 {
         0
     }
@@ -65,28 +78,31 @@ pub(crate) trait Waves {
 
 /// How far the search follows, and what the network does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     /// Nodes that get the command, at any moment, once.
-    pub(crate) askers: &'static [usize],
+    pub askers: &'static [usize],
     /// How many messages the applications send.
-    pub(crate) sends: u8,
+    pub sends: u8,
     /// Whether a node sends at once what it has to send, or at any moment.
-    pub(crate) eager: bool,
+    pub eager: bool,
     /// Whether channels are FIFO.
-    pub(crate) in_order: bool,
+    pub in_order: bool,
     /// Random numbers of an application: the lowest bit for a step, the others for sending.
-    pub(crate) draws: &'static [u32],
+    pub draws: &'static [u32],
     /// What all applications have together, if that never changes.
-    pub(crate) sum: Option<u32>,
+    pub sum: Option<u32>,
 }
 
 /// What can happen to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Event {
+pub enum Event {
+    /// Its deadline has passed.
     Timeout,
     /// It may send one message.
     Send,
+    /// It gets the command.
     Ask,
+    /// A message arrives.
     Receive(u32),
 }
 
@@ -111,7 +127,7 @@ struct Taking {
 
 /// What the checker remembers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Past {
+pub struct Past {
     sends: u8,
     asked: [bool; NODES],
     snapshots: [Taking; NODES],
@@ -119,15 +135,27 @@ struct Past {
     terminated: [bool; NODES],
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct State {
+/// A moment of all nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State {
     nodes: [u32; NODES],
-    channels: Channels,
+    channels: Channels<NODES>,
     past: u32,
 }
 
+/// What was not computed yet.
+#[derive(Clone, Debug)]
+pub enum Missing {
+    /// The result of an event at a node, with a random number.
+    Step(u32, Event, u32),
+    /// A queue of messages.
+    Queue(Vec<u32>),
+    /// What the checker remembers.
+    Past(Past),
+}
+
 /// Three nodes with an application.
-pub(crate) struct AppModel<S: Explored> {
+pub struct AppModel<S: Explored> {
     bounds: Bounds,
     command: S::Command,
     roster: Roster<NODES>,
@@ -139,8 +167,8 @@ pub(crate) struct AppModel<S: Explored> {
     pasts: Interned<Past>,
     /// In how many states nothing is left to do; in how many of those every snapshot was taken, or every node knows of
     /// the termination.
-    pub(crate) last: usize,
-    pub(crate) complete: usize,
+    last: usize,
+    complete: usize,
 }
 
 /// The random number with which an application sends: one bit for the receiver, one for the amount.
@@ -149,11 +177,12 @@ fn sending(draw: u32) -> u32 {
 }
 
 impl<S: Explored> AppModel<S> {
-    pub(crate) fn new(bounds: Bounds, command: S::Command) -> Self {
+    /// Nodes of which the askers get `command`.
+    pub fn new(bounds: Bounds, command: S::Command) -> Self {
         Self {
             bounds,
             command,
-            roster: roster(1..=3),
+            roster: roster(NODES),
             locals: Interned::new(),
             messages: Interned::new(),
             steps: HashMap::default(),
@@ -164,27 +193,37 @@ impl<S: Explored> AppModel<S> {
         }
     }
 
-    /// The state in which every node has started and heard of every other, and the first got the command `begin`.
-    pub(crate) fn first(&mut self, make: impl Fn(usize) -> S, begin: Option<S::Command>) -> State {
+    /// Returns in how many states nothing is left to do, and in how many of those everything was done.
+    #[must_use]
+    pub fn ends(&self) -> (usize, usize) {
+        (self.last, self.complete)
+    }
+
+    /// Returns the state in which every node has started and heard of every other, and the first got the command `begin`.
+    ///
+    /// # Panics
+    ///
+    /// If a service is wrong before anything has happened.
+    pub fn first(&mut self, make: impl Fn(usize) -> S, begin: Option<S::Command>) -> State {
         let nodes = std::array::from_fn(|node| {
             let mut service = make(node);
             service.resume(1);
             self.number(node, service)
         });
         let past = self.pasts.number(&Past::default(), Past::default);
-        let mut state = State { nodes, channels: self.queues.empty(), past };
+        let mut state = State { nodes, channels: Queues::empty(), past };
         let mut moves = Vec::new();
         loop {
             let mut next = state;
             for node in 0..NODES {
-                next = self.follow(&next, (node, Event::Send, 0)).ok().flatten().expect("a beginning");
+                next = computed(self, &next, (node, Event::Send, 0)).expect("a beginning");
             }
             loop {
                 moves.clear();
                 self.moves(&next, &mut moves);
                 let receive = moves.iter().map(|(step, _)| *step).find(|step| matches!(step.1, Event::Receive(_)));
                 let Some((node, event, _)) = receive else { break };
-                next = self.follow(&next, (node, event, 0)).ok().flatten().expect("a beginning");
+                next = computed(self, &next, (node, event, 0)).expect("a beginning");
             }
             if next == state {
                 break;
@@ -209,11 +248,8 @@ impl<S: Explored> AppModel<S> {
         self.locals.number(&(node, format!("{service:?}")), || (node, service))
     }
 
-    /// The result of an event at a node, computed once.
-    fn step(&mut self, local: u32, event: Event, draw: u32) -> Step {
-        if let Some(step) = self.steps.get(&(local, event, draw)) {
-            return step.clone();
-        }
+    /// Takes a step of one node.
+    fn take(&mut self, local: u32, event: Event, draw: u32) -> Step {
         let (node, mut service) = self.locals.get(local).clone();
         let mut outputs = Vec::new();
         let mut take = |out: Outbox<S::Message, Notice>| {
@@ -258,16 +294,15 @@ impl<S: Explored> AppModel<S> {
                 Output::Notify(notice) => step.notices.push(notice),
             }
         }
-        self.steps.insert((local, event, draw), step.clone());
         step
     }
 
     /// Checks a notice against what every node does and every channel carries.
-    fn check_notice(&self, state: &State, past: &mut Past, node: usize, notice: Notice) -> Result<(), &'static str> {
+    fn check_notice(&self, state: &State, past: &mut Past, node: usize, notice: &Notice) -> Result<(), &'static str> {
         match notice {
             Notice::Snapshot(snapshot::Notice::Fragment { fragment, .. }) => {
                 let (Fragment::State { bytes, .. } | Fragment::Message { bytes, .. }) = fragment;
-                past.snapshots[node].sum += postcard::from_bytes::<u32>(&bytes).unwrap();
+                past.snapshots[node].sum += postcard::from_bytes::<u32>(bytes).expect("an amount is recorded");
             }
             Notice::Snapshot(snapshot::Notice::Taken { .. }) => {
                 past.snapshots[node].taken = true;
@@ -283,7 +318,7 @@ impl<S: Explored> AppModel<S> {
                 if state.nodes.iter().any(|&number| self.locals.get(number).1.is_busy()) {
                     return Err("termination is announced while a node works");
                 }
-                let mut in_flight = state.channels.iter().flat_map(|&queue| self.queues.get(queue));
+                let mut in_flight = state.channels.iter().flatten().flat_map(|&queue| self.queues.get(queue));
                 if in_flight.any(|&message| S::is_work(&self.messages.get(message).2)) {
                     return Err("termination is announced while work is in flight");
                 }
@@ -291,6 +326,7 @@ impl<S: Explored> AppModel<S> {
             Notice::Termination(termination::Notice::Aborted { .. }) => return Err("detection is aborted"),
             Notice::Snapshot(snapshot::Notice::Recorded { .. } | snapshot::Notice::Aborted { .. })
             | Notice::Clock(_) => {}
+            Notice::Application(never) => match *never {},
         }
         Ok(())
     }
@@ -300,6 +336,7 @@ impl<S: Explored> Model for AppModel<S> {
     type State = State;
     /// An event at a node, with a random number.
     type Move = (usize, Event, u32);
+    type Missing = Missing;
 
     fn moves(&self, state: &State, moves: &mut Vec<(Self::Move, bool)>) {
         let mut may = |node: usize, event: Event| {
@@ -317,46 +354,60 @@ impl<S: Explored> Model for AppModel<S> {
                 may(node, Event::Ask);
             }
         }
-        for (channel, &queue) in state.channels.iter().enumerate() {
+        for (to, &queue) in state.channels.iter().flat_map(|queues| queues.iter().enumerate()) {
             let messages = self.queues.get(queue);
             let next = if self.bounds.in_order { &messages[..messages.len().min(1)] } else { messages };
             for &message in next {
-                may(channel % NODES, Event::Receive(message));
+                may(to, Event::Receive(message));
             }
         }
     }
 
-    fn follow(&mut self, state: &State, (node, event, draw): Self::Move) -> Result<Option<State>, &'static str> {
-        let Step { local, sent, notices } = self.step(state.nodes[node], event, draw);
+    fn follow(&self, state: &State, (node, event, draw): Self::Move) -> Result<State, Stop<Missing>> {
+        let key = (state.nodes[node], event, draw);
+        let step = self.steps.get(&key).ok_or(Stop::Missing(Missing::Step(key.0, event, draw)))?;
         let mut next = *state;
         let mut past = *self.pasts.get(state.past);
+        let missing = |queue| Stop::Missing(Missing::Queue(queue));
         if let Event::Receive(message) = event {
             let from = self.messages.get(message).0;
-            self.queues.remove(&mut next.channels[from * NODES + node], message);
+            self.queues.remove(&mut next.channels[from][node], message).map_err(missing)?;
         }
         past.asked[node] |= event == Event::Ask;
-        next.nodes[node] = local;
-        for number in sent {
+        next.nodes[node] = step.local;
+        for &number in &step.sent {
             let (from, to, message) = self.messages.get(number);
-            past.sends += u8::from(S::is_work(message));
-            self.queues.edit(&mut next.channels[from * NODES + to], |messages| {
+            past.sends = past.sends.saturating_add(u8::from(S::is_work(message)));
+            let add = |messages: &mut Vec<u32>| {
                 messages.push(number);
                 if !self.bounds.in_order {
                     messages.sort_unstable();
                 }
-            });
+            };
+            self.queues.edit(&mut next.channels[*from][*to], add).map_err(missing)?;
         }
         if past.sends > self.bounds.sends {
-            return Ok(Some(*state)); // it sends no more
+            return Ok(*state); // it sends no more
         }
-        if self.locals.get(local).1.is_beyond() {
-            return Ok(None);
+        if self.locals.get(step.local).1.is_beyond() {
+            return Err(Stop::Beyond);
         }
-        for notice in notices {
-            self.check_notice(&next, &mut past, node, notice)?;
+        for notice in &step.notices {
+            self.check_notice(&next, &mut past, node, notice).map_err(Stop::Wrong)?;
         }
-        next.past = self.pasts.number(&past, || past);
-        Ok(Some(next))
+        next.past = self.pasts.find(&past).ok_or(Stop::Missing(Missing::Past(past)))?;
+        Ok(next)
+    }
+
+    fn compute(&mut self, missing: Missing) {
+        match missing {
+            Missing::Step(local, event, draw) => {
+                let step = self.take(local, event, draw);
+                self.steps.insert((local, event, draw), step);
+            }
+            Missing::Queue(queue) => self.queues.add(queue),
+            Missing::Past(past) => _ = self.pasts.number(&past, || past),
+        }
     }
 
     fn end(&mut self, state: &State) {
@@ -369,13 +420,21 @@ impl<S: Explored> Model for AppModel<S> {
         self.complete += usize::from(complete);
     }
 
-    fn describe(&self, (node, event, _): Self::Move) -> String {
-        match event {
+    fn describe(&self, state: &State, (node, event, draw): Self::Move) -> Described {
+        let to = |&number: &u32| (self.messages.get(number).1, number);
+        let known = self.steps.get(&(state.nodes[node], event, draw));
+        let sent = known.map(|step| step.sent.iter().map(to).collect()).unwrap_or_default();
+        let (received, text, detail) = match event {
             Event::Receive(number) => {
                 let (from, to, message) = self.messages.get(number);
-                format!("{to} receives {message:?} from {from}")
+                let name = Payload::name(message);
+                let detail = format!("{to} receives {message:?} from {from}");
+                (Some((*from, number)), format!("{name} from {from}"), detail)
             }
-            event => format!("{node}: {event:?}"),
-        }
+            Event::Timeout => (None, "times out".to_owned(), format!("{node} times out")),
+            Event::Send => (None, "may send".to_owned(), format!("{node} may send")),
+            Event::Ask => (None, "gets the command".to_owned(), format!("{node} gets the command")),
+        };
+        Described { node: Some(node), received, sent, text, detail }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! A step depends on nothing but the node and the input, so each is taken once and looked up from then on.
 
-use crate::context::{context, id, roster};
-use crate::explorer::{Fingerprints, Interned, NODES};
-use crate::lock_model::Bounds;
+use super::context::{context, id, roster};
+use super::interned::{Fingerprints, Interned};
+use super::lock_model::Bounds;
 use protocol::algorithm::{Context, Fact, Input, Outbox, Output};
 use protocol::base::ids::Roster;
 use protocol::base::lamport::{LamportClock, LamportTime};
@@ -34,13 +34,13 @@ const TIMING: Timing = Timing {
 const SLOW: Timing = Timing { retry: Duration::from_millis(25), ..TIMING };
 
 /// A lock that can be explored.
-pub(crate) trait Explored: Mutex<Message: Debug> + Clone + Eq + Hash {}
+pub trait Explored: Mutex<Message: Debug + Send + Sync> + Clone + Eq + Hash + Send + Sync {}
 
-impl<L: Mutex<Message: Debug> + Clone + Eq + Hash> Explored for L {}
+impl<L: Mutex<Message: Debug + Send + Sync> + Clone + Eq + Hash + Send + Sync> Explored for L {}
 
 /// How far a node's application has come, by its notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Role {
+pub(super) enum Role {
     Idle,
     /// It asked; where it only tried, it prefers a refusal to waiting.
     Waiting {
@@ -51,29 +51,32 @@ pub(crate) enum Role {
 
 /// Which leadership a node knows of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Known {
+pub enum Known {
+    /// The leader at the start.
     First,
+    /// None.
     None,
+    /// Its successor.
     Second,
 }
 
 /// A node at some moment.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Local<L> {
-    pub(crate) node: usize,
-    pub(crate) lock: L,
+pub(super) struct Local<L> {
+    pub(super) node: usize,
+    pub(super) lock: L,
     clock: LamportClock,
-    pub(crate) suspects: NodeSet,
-    pub(crate) role: Role,
-    pub(crate) known: Known,
+    pub(super) suspects: NodeSet,
+    pub(super) role: Role,
+    pub(super) known: Known,
     /// Whether it knows its parent in the tree of the leader.
-    pub(crate) rooted: bool,
+    pub(super) rooted: bool,
     /// In which hour it started; `None` for long ago.
     born: Option<u8>,
     /// How often its application has asked, cancelled and renewed.
-    pub(crate) asked: u8,
-    pub(crate) cancelled: u8,
-    pub(crate) renewed: u8,
+    pub(super) asked: u8,
+    pub(super) cancelled: u8,
+    pub(super) renewed: u8,
 }
 
 fn now(hour: u8) -> Instant {
@@ -82,7 +85,7 @@ fn now(hour: u8) -> Instant {
 
 impl<L: Mutex> Local<L> {
     /// A node that has been up for long and knows nothing yet.
-    pub(crate) fn new(node: usize, lock: L) -> Self {
+    pub(super) fn new(node: usize, lock: L) -> Self {
         Self {
             node,
             lock,
@@ -98,22 +101,27 @@ impl<L: Mutex> Local<L> {
         }
     }
 
-    /// The same node after a restart: of all it knew it has kept its Lamport clock.
-    pub(crate) fn restarted(&self, mut lock: L, hour: u8) -> Self {
+    /// The same node after a restart: of all it knew it has kept its Lamport clock, or nothing.
+    fn restarted(&self, mut lock: L, hour: u8, memory: Memory) -> Self {
         let Self { node, clock, asked, cancelled, renewed, .. } = *self;
-        lock.resume(clock.now());
+        let (clock, floor) = match memory {
+            Memory::Kept => (clock, clock.now()),
+            Memory::Lost => (LamportClock::default(), LamportTime(0)),
+            Memory::Told => (clock, LamportTime(0)),
+        };
+        lock.resume(floor);
         Self { clock, asked, cancelled, renewed, born: Some(hour), ..Self::new(node, lock) }
     }
 
-    pub(crate) fn is_due(&self, hour: u8) -> bool {
+    pub(super) fn is_due(&self, hour: u8) -> bool {
         self.lock.deadline().is_some_and(|at| at <= now(hour))
     }
 
-    pub(crate) fn awaits_time(&self, hour: u8) -> bool {
+    pub(super) fn awaits_time(&self, hour: u8) -> bool {
         self.lock.deadline().is_some_and(|at| at > now(hour))
     }
 
-    pub(crate) fn holds(&self, hour: u8) -> Option<Fence> {
+    pub(super) fn holds(&self, hour: u8) -> Option<Fence> {
         self.lock.holds(DOOR, now(hour))
     }
 
@@ -142,16 +150,37 @@ impl<L: Mutex> Local<L> {
     }
 }
 
+/// Whether a node still has its records after a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// Of all it knew it has kept its Lamport clock.
+    Kept,
+    /// It has kept nothing.
+    Lost,
+    /// It has kept nothing, and its peers' heartbeats have told it the Lamport time before it takes part.
+    Told,
+}
+
 /// What can happen to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Event {
+pub enum Event {
+    /// It restarts.
+    Restart(Memory),
+    /// Its deadline has passed.
     Timeout,
+    /// Its application asks for the lock.
     Acquire,
+    /// Its application tries to get the lock.
     Try,
+    /// Its application renews its lease.
     Renew,
+    /// Its application releases the lock.
     Release,
+    /// Its application cancels its request.
     Cancel,
+    /// It suspects a peer.
     Down(usize),
+    /// It suspects a peer no more.
     Up(usize),
     /// A peer restarted.
     Reset(usize),
@@ -159,43 +188,70 @@ pub(crate) enum Event {
     Lead(Known),
     /// The parent on the way to the leader is known: the nodes are a line.
     Root,
-    /// One of [`Nodes::messages`] arrives.
+    /// A message arrives.
     Receive(u32),
 }
 
+impl Event {
+    /// What happens, in a few words.
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Restart(Memory::Kept) => "restarts".to_owned(),
+            Self::Restart(Memory::Lost | Memory::Told) => "restarts without records".to_owned(),
+            Self::Timeout => "times out".to_owned(),
+            Self::Acquire => "asks".to_owned(),
+            Self::Try => "tries".to_owned(),
+            Self::Renew => "renews".to_owned(),
+            Self::Release => "releases".to_owned(),
+            Self::Cancel => "cancels".to_owned(),
+            Self::Down(peer) => format!("suspects {peer}"),
+            Self::Up(peer) => format!("trusts {peer}"),
+            Self::Reset(peer) => format!("learns that {peer} restarted"),
+            Self::Lead(Known::First) => "knows the leader".to_owned(),
+            Self::Lead(Known::None) => "knows no leader".to_owned(),
+            Self::Lead(Known::Second) => "knows the next leader".to_owned(),
+            Self::Root => "knows its parent".to_owned(),
+            Self::Receive(number) => format!("receives message {number}"),
+        }
+    }
+}
+
 /// A message between two nodes.
-pub(crate) struct Sent<M> {
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    pub(crate) time: LamportTime,
-    pub(crate) message: M,
+pub(super) struct Sent<M> {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) time: LamportTime,
+    pub(super) message: M,
 }
 
 /// The result of an event at a node.
 #[derive(Clone, Default)]
-pub(crate) struct Step {
+pub(super) struct Step {
     /// The node it becomes; `None` beyond the bounds.
-    pub(crate) local: Option<u32>,
-    pub(crate) sent: Vec<u32>,
-    pub(crate) granted: Option<Fence>,
-    pub(crate) wrong: Option<&'static str>,
+    pub(super) local: Option<u32>,
+    pub(super) sent: Vec<u32>,
+    pub(super) granted: Option<Fence>,
+    pub(super) wrong: Option<&'static str>,
 }
 
 /// Every node that was ever reached, and every message that was ever sent.
-pub(crate) struct Nodes<L: Explored> {
-    roster: Roster<NODES>,
+pub(super) struct Nodes<L: Explored, const N: usize> {
+    roster: Roster<N>,
+    /// The lock each node starts with.
+    fresh: [L; N],
     leaders: [usize; 2],
     timing: Timing,
     time_max: u64,
     locals: Interned<Local<L>>,
-    pub(crate) messages: Interned<Sent<L::Message>>,
+    pub(super) messages: Interned<Sent<L::Message>>,
     steps: HashMap<(u32, Event, u8), Step, Fingerprints>,
 }
 
-impl<L: Explored> Nodes<L> {
-    pub(crate) fn new(bounds: &Bounds) -> Self {
+impl<L: Explored, const N: usize> Nodes<L, N> {
+    pub(super) fn new(bounds: &Bounds, lock: impl Fn(usize) -> L) -> Self {
         Self {
-            roster: roster((0..bounds.members).map(|node| id(node).0)),
+            roster: roster(bounds.members),
+            fresh: std::array::from_fn(lock),
             leaders: [bounds.leader, bounds.successor.unwrap_or(bounds.leader)],
             timing: if bounds.slow { SLOW } else { TIMING },
             time_max: bounds.time_max,
@@ -205,22 +261,38 @@ impl<L: Explored> Nodes<L> {
         }
     }
 
-    pub(crate) fn get(&self, number: u32) -> &Local<L> {
+    pub(super) fn get(&self, number: u32) -> &Local<L> {
         self.locals.get(number)
     }
 
-    pub(crate) fn number(&mut self, local: Local<L>) -> u32 {
+    fn number(&mut self, local: Local<L>) -> u32 {
         self.locals.number(&local.clone(), || local)
     }
 
-    /// The result of an event at a node, computed once.
-    pub(crate) fn step(&mut self, local: u32, event: Event, hour: u8) -> Step {
-        if let Some(step) = self.steps.get(&(local, event, hour)) {
-            return step.clone();
-        }
-        let step = self.take(self.get(local).clone(), event, hour);
-        self.steps.insert((local, event, hour), step.clone());
-        step
+    /// The nodes before anything has happened.
+    pub(super) fn first(&mut self) -> [u32; N] {
+        std::array::from_fn(|node| self.number(Local::new(node, self.fresh[node].clone())))
+    }
+
+    /// The result of an event at a node, if it was computed.
+    pub(super) fn step(&self, local: u32, event: Event, hour: u8) -> Option<&Step> {
+        self.steps.get(&(local, event, hour))
+    }
+
+    /// Computes the result of an event at a node.
+    pub(super) fn compute(&mut self, local: u32, event: Event, hour: u8) {
+        let before = self.get(local).clone();
+        let step = if let Event::Restart(memory) = event {
+            let local = before.restarted(self.fresh[before.node].clone(), hour, memory);
+            match memory {
+                Memory::Kept | Memory::Lost => Step { local: Some(self.number(local)), ..Step::default() },
+                // Whoever hears heartbeats takes steps meanwhile.
+                Memory::Told => self.take(local, Event::Timeout, hour),
+            }
+        } else {
+            self.take(before, event, hour)
+        };
+        self.steps.insert((local, event, hour), step);
     }
 
     /// The input of an event, and what else it means for the node.
@@ -228,7 +300,7 @@ impl<L: Explored> Nodes<L> {
         let (lock, lease) = (DOOR, TIMING.lock_lease);
         let set = NodeSet::slot;
         match event {
-            Event::Timeout => Input::Timeout,
+            Event::Timeout | Event::Restart(_) => Input::Timeout,
             Event::Acquire | Event::Try => {
                 local.asked += 1;
                 let trying = event == Event::Try;
@@ -256,7 +328,7 @@ impl<L: Explored> Nodes<L> {
             Event::Root => {
                 local.rooted = true;
                 let leader = self.leaders[usize::from(local.known == Known::Second)];
-                Input::Fact(Fact::Parent(id(if leader.abs_diff(local.node) == 2 { 1 } else { leader })))
+                Input::Fact(Fact::Parent(id(if leader > local.node { local.node + 1 } else { local.node - 1 })))
             }
             Event::Lead(known) => {
                 local.known = known;
@@ -326,7 +398,7 @@ impl<L: Explored> Nodes<L> {
 
     fn send(&mut self, from: usize, to: usize, time: LamportTime, message: &L::Message) -> u32 {
         let reliable = matches!(message.delivery(), Delivery::Reliable | Delivery::ReliableLatest);
-        assert!(reliable, "{message:?} is not reliable");
+        assert!(reliable, "{message:?} is reliable");
         let mut bytes = [0; FRAME_MAX];
         let len = message.encode(&mut bytes).expect("a message has room in a frame");
         self.messages.number(&(from, to, time, &bytes[..len]), || Sent { from, to, time, message: message.clone() })

@@ -1,4 +1,6 @@
-//! Locks with known faults: the search must find them.
+//! The lock of Ricart and Agrawala in a few lines, correct or with a fault that the search must find.
+//!
+//! `conclave check textbook` shows the fault of the textbooks' form: its replies do not name their request.
 
 use protocol::NodeSet;
 use protocol::algorithm::{Algorithm, Context, Input, Outbox, Scope};
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a lock differs from that of Ricart and Agrawala.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// Not at all: a reply names its request.
     None,
     /// As in the textbooks, a reply does not name its request.
@@ -25,7 +27,7 @@ pub(crate) enum Fault {
 
 /// Ricart and Agrawala's lock in a few lines: one lock, no leases, no suspicions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BrokenLock {
+pub struct Textbook {
     fault: Fault,
     client: LockClient,
     /// Peers that have replied to the open request.
@@ -34,14 +36,19 @@ pub(crate) struct BrokenLock {
     deferred: Vec<(NodeId, LamportTime)>,
 }
 
+/// What nodes send each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Message {
+pub enum Message {
+    /// A request of this time.
     Request(LockId, LamportTime),
+    /// The permission for the request of this time.
     Reply(LockId, LamportTime),
 }
 
-impl BrokenLock {
-    pub(crate) fn new(fault: Fault) -> Self {
+impl Textbook {
+    /// A lock with this fault.
+    #[must_use]
+    pub fn new(fault: Fault) -> Self {
         Self { fault, client: LockClient::default(), replied: NodeSet::EMPTY, deferred: Vec::new() }
     }
 
@@ -84,7 +91,7 @@ impl BrokenLock {
     }
 }
 
-impl Algorithm for BrokenLock {
+impl Algorithm for Textbook {
     type Message = Message;
     type Command = Command;
     type Notice = Notice;
@@ -116,7 +123,7 @@ impl Algorithm for BrokenLock {
     }
 }
 
-impl Mutex for BrokenLock {
+impl Mutex for Textbook {
     fn holds(&self, lock: LockId, now: Instant) -> Option<Fence> {
         self.client.holds(lock, now)
     }

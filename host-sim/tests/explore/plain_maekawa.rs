@@ -1,7 +1,8 @@
 //! Maekawa's lock by its plain rules, without FAIL, INQUIRE and RELINQUISH: a voter votes for whoever asks first, and queues
 //! the others. The search finds that it is safe, that it deadlocks, and that it serves out of order.
 
-use crate::explorer::{Model, explore};
+use host_sim::explore::search::{Described, Limits, Model, Stop, explore};
+use std::convert::Infallible;
 
 /// The voting sets of the textbook's deadlock: of processes 0, 1 and 2, among six.
 const SETS: [[usize; 3]; 3] = [[0, 1, 2], [1, 3, 5], [2, 4, 5]];
@@ -43,6 +44,7 @@ fn has_arrived(queue: Queue, requester: usize) -> bool {
 impl Model for Plain {
     type State = State;
     type Move = Step;
+    type Missing = Infallible;
 
     fn moves(&self, state: &State, moves: &mut Vec<(Step, bool)>) {
         for (requester, set) in SETS.iter().enumerate() {
@@ -59,7 +61,7 @@ impl Model for Plain {
         }
     }
 
-    fn follow(&mut self, state: &State, step: Step) -> Result<Option<State>, &'static str> {
+    fn follow(&self, state: &State, step: Step) -> Result<State, Stop<Infallible>> {
         let mut next = *state;
         match step {
             Step::Arrive { requester, voter } => {
@@ -68,10 +70,10 @@ impl Model for Plain {
             }
             Step::Enter(requester) => {
                 if state.phases.contains(&Phase::Inside) {
-                    return Err("two are inside");
+                    return Err(Stop::Wrong("two are inside"));
                 }
                 if self.ordered && state.phases[..requester].contains(&Phase::Waiting) {
-                    return Err("out of order");
+                    return Err(Stop::Wrong("out of order"));
                 }
                 next.phases[requester] = Phase::Inside;
             }
@@ -83,21 +85,25 @@ impl Model for Plain {
                 }
             }
         }
-        Ok(Some(next))
+        Ok(next)
     }
 
     fn waiting(&self, state: &State) -> u8 {
         (0..3).filter(|&requester| state.phases[requester] == Phase::Waiting).map(|requester| 1 << requester).sum()
     }
 
-    fn describe(&self, step: Step) -> String {
-        format!("{step:?}")
+    fn compute(&mut self, missing: Infallible) {
+        match missing {}
+    }
+
+    fn describe(&self, _: &State, step: Step) -> Described {
+        Described { detail: format!("{step:?}"), ..Described::default() }
     }
 }
 
 fn found(ordered: bool) -> (&'static str, usize) {
     let first = State { phases: [Phase::Waiting; 3], queues: [[None; 3]; VOTERS] };
-    let violation = explore(&mut Plain { ordered }, first).expect_err("the plain rules are not enough");
+    let violation = explore(&mut Plain { ordered }, first, Limits::NONE).expect_err("the plain rules are not enough");
     (violation.why, violation.steps.len())
 }
 
