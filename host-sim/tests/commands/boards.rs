@@ -225,7 +225,9 @@ fn two_desktop_nodes_with_one_id_are_warned_of_each_other() {
     let lines = twins.each_mut().map(|twin| BufReader::new(twin.stdout.take().unwrap()).lines());
     let warned =
         lines.map(|lines| lines.map_while(Result::ok).any(|line| line.contains(" same-id: another node has this id")));
-    twins.iter_mut().for_each(|twin| twin.kill().and_then(|()| twin.wait().map(drop)).unwrap());
+    for twin in &mut twins {
+        twin.kill().and_then(|()| twin.wait().map(drop)).unwrap();
+    }
     assert_eq!(warned, [true; 2]);
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Commands that are run elsewhere: how they begin, the file that runs them, and what it says there.
-const ELSEWHERE: [(&str, &str, &str); 19] = [
+const ELSEWHERE: &[(&str, &str, &str)] = &[
     (".ci/run", ".ci/run", "step \"tests"),
     ("cargo run -p conclave-fuzz", ".ci/run", "cargo run -p conclave-fuzz"),
     ("cargo test", ".ci/run", "\ncargo test"),
