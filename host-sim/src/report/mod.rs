@@ -19,7 +19,7 @@ pub(crate) fn page(sources: &[Source]) -> String {
         body.extend(plots(source).iter().map(figure));
     }
     if let Some(plot) = failover_against_frames(sources) {
-        let _ = write!(body, "<h2>Failover against frames</h2>{}", figure(&plot));
+        let _ = write!(body, "<h2>Failover against frames</h2>{}<p>{PEERS_NOTE}</p>", figure(&plot));
     }
     format!("{HEAD}{body}\n</body>\n</html>\n")
 }
@@ -128,10 +128,12 @@ fn comparison_plots(rows: &[Row]) -> Vec<Plot> {
     plots
 }
 
-/// What others take for the next leader, measured as the scenarios are: frames a node and minute, seconds.
-///
-/// `OpenThread`: five nodes, the leader switched off, the default timeout of 120 s; two runs, 11 to 13 frames.
-const PEERS: [(&str, &[(f64, f64)]); 1] = [("OpenThread, 5 nodes", &[(12.0, 124.0), (12.0, 128.0)])];
+/// What others take for the next leader: frames a node and minute, seconds. These are notes, which no command prints again.
+const PEERS: [(&str, &[(f64, f64)]); 1] = [("OpenThread (from notes)", &[(12.0, 124.0), (12.0, 128.0)])];
+
+/// Where the points of [`PEERS`] come from.
+const PEERS_NOTE: &str = "The points of OpenThread are from notes, not from a command: two runs of five nodes with its \
+    default timeout of 120 s, whose leader was switched off, and 11 to 13 frames a node and minute before that.";
 
 /// Plots, for the scenarios that lose a leader, how long the next took against what a calm network sends.
 fn failover_against_frames(sources: &[Source]) -> Option<Plot> {
@@ -154,4 +156,20 @@ fn failover_against_frames(sources: &[Source]) -> Option<Plot> {
         log: (true, true),
         series: own.into_iter().chain(peers).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_that_no_command_prints_is_labelled_as_a_note() {
+        let report = r#"{"scenario":"s","about":"a","seeds":1,"frames":{},"measures":{
+            "failover_us":{"count":1,"p50":4e6,"p99":4e6,"p999":4e6,"max":4e6},
+            "calm_frames":{"count":1,"p50":9,"p99":9,"p999":9,"max":9}}}"#;
+        let sources = [source::of_json("s.json", report).unwrap()];
+        let page = page(&sources);
+        assert!(page.contains(">OpenThread (from notes)</text>") && page.contains(PEERS_NOTE), "{page}");
+        assert_eq!(csv(&sources).lines().filter(|line| line.contains("\"OpenThread (from notes)\"")).count(), 2);
+    }
 }

@@ -94,7 +94,7 @@ pub(crate) fn read(file: &Path, seeds: Option<&Range<u64>>) -> Result<Source, St
     Ok(Source::Run(run))
 }
 
-fn of_json(file: &str, text: &str) -> Option<Source> {
+pub(super) fn of_json(file: &str, text: &str) -> Option<Source> {
     let value: Value = serde_json::from_str(text).ok()?;
     let Some(rows) = value["rows"].as_array() else { return run_of_json(&value).map(Source::Run) };
     let row = |row: &Value| {
