@@ -2,8 +2,8 @@
 
 import { Recording } from "./recording.js";
 
-/// How many events are kept to go back in time; then frames of long ago are dropped.
-const EVENTS_MAX = 200000, FRAMES_KEPT = 50000;
+/// How many events are kept to go back in time; then frames and maps of long ago are dropped, and of other events the first.
+const EVENTS_MAX = 200000, FRAMES_KEPT = 50000, EVENTS_KEPT = 100000;
 const FRAMES = ["sent", "received", "missed"];
 
 export class Live extends Recording {
@@ -20,7 +20,7 @@ export class Live extends Recording {
 
   constructor({ about, places, links }, headers) {
     super(about.name, JSON.stringify({ at: 0, node: null, event: "time" }));
-    Object.assign(this, { about, places, links, headers, count: places.length, running: true });
+    Object.assign(this, { about, places, linksAtFirst: links, headers, count: places.length, running: true });
     this.hash = "of no run: boards";
     this.refused = "This swarm runs: it can be broken, and not be started again with something else.";
     this.period = 1e6;
@@ -40,7 +40,8 @@ export class Live extends Recording {
 
   forget() {
     const until = Math.min(this.at, this.events.length - FRAMES_KEPT);
-    const before = this.events.slice(0, until).filter(({ event }) => !FRAMES.includes(event) && event !== "time");
+    const old = this.events.slice(0, until), map = old.findLast(({ event }) => event === "map");
+    const before = old.filter((event) => event === map || ![...FRAMES, "time", "map"].includes(event.event)).slice(-EVENTS_KEPT);
     this.events = [...before, ...this.events.slice(until)];
     this.at += before.length - until;
   }

@@ -10,11 +10,20 @@ const SECOND = 1e6;
 
 // The simulator.
 
-const bytes = await (await fetch("conclave.wasm")).arrayBuffer();
-const { instance } = await WebAssembly.instantiate(bytes, {});
+const { instance } = await load("conclave.wasm");
 const { memory, input, ask: askModule, output } = instance.exports;
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 let stopped = false;
+
+/// Compiles a module while it is read; some servers do not know its type, and then it is read first.
+async function load(address) {
+  try {
+    return await WebAssembly.instantiateStreaming(fetch(address), {});
+  } catch {
+    return WebAssembly.instantiate(await (await fetch(address)).arrayBuffer(), {});
+  }
+}
+
 /// A trace that is played instead of a run, or a swarm that is followed.
 let recording = null;
 
@@ -70,9 +79,9 @@ function textOfRun() {
 /// Opens the run again from its seed, and goes to a moment.
 function reopen(moment = 0) {
   run.about = ask({ ask: "open", text: textOfRun(), seed: run.seed });
-  Object.assign(run, { state: null, links: [], samples: [], log: [], colours: new Map(), target: moment });
+  Object.assign(run, { state: null, links: [], samples: [], colours: new Map(), target: moment });
   flying.length = 0;
-  $("log").replaceChildren();
+  clearLog();
   seek(moment);
   describe();
 }
@@ -97,10 +106,10 @@ function openShipped(name, options) {
   openText(shipped.text, { name, ...options });
 }
 
-/// Sets a key of the scenario; the run starts again and goes to where it was.
-function setKey(table, key, value) {
+/// Changes the scenario's text by a question; the run starts again and goes to where it was.
+function change(question) {
   const before = run.base;
-  run.base = ask({ ask: "set", text: run.base, table, key, value }).text;
+  run.base = ask({ text: run.base, ...question }).text;
   try {
     reopen(run.state?.now ?? 0);
   } catch (error) {
@@ -138,10 +147,12 @@ function undo(index) {
 
 // Time. A frame of the page runs the simulator for at most so long.
 
-const FRAME_BUDGET_MS = 14, SLICE = 1500, LESSON_GRAIN = 50000;
+const FRAME_BUDGET_MS = 14, FRAME_BUDGET_MAX_MS = 70, SLICE = 1500, LESSON_GRAIN = 50000;
+/// Where a picture takes longer than that, as of thousands of nodes, the simulator may run for as long as the picture took.
+let frameBudget = FRAME_BUDGET_MS;
 
 /// Runs towards a moment; returns whether it came there.
-function advance(moment, budget = FRAME_BUDGET_MS) {
+function advance(moment, budget = frameBudget) {
   const start = performance.now();
   for (;;) {
     const { reached } = ask({ ask: "run", until: Math.round(moment), budget: SLICE });
@@ -154,9 +165,9 @@ function seek(moment) {
   moment = Math.max(0, Math.min(moment, run.about.duration));
   if (run.state && moment < run.state.now) {
     ask({ ask: "open", text: textOfRun(), seed: run.seed });
-    Object.assign(run, { state: null, samples: [], log: [] });
+    Object.assign(run, { state: null, samples: [] });
     flying.length = 0;
-    $("log").replaceChildren();
+    clearLog();
   }
   run.seeking = moment;
   run.target = moment;
@@ -173,7 +184,7 @@ function playTo(moment) {
     const came = advance(next);
     look();
     lesson?.watch();
-    if (!came || !run.playing || performance.now() - start > FRAME_BUDGET_MS) return false;
+    if (!came || !run.playing || performance.now() - start > frameBudget) return false;
     if (next >= moment) return true;
   }
 }
@@ -200,7 +211,9 @@ function tick(now) {
     say(error.message);
     play(false);
   }
+  const drawing = performance.now();
   draw(now);
+  frameBudget = Math.max(FRAME_BUDGET_MS, Math.min(performance.now() - drawing, FRAME_BUDGET_MAX_MS));
   requestAnimationFrame(tick);
 }
 
@@ -215,6 +228,7 @@ function play(playing) {
 
 const NODE = { x: 0, y: 1, power: 2, capacity: 3, leader: 4, term: 5, acts: 6, component: 7, served: 8 };
 const flying = [];
+/// How many frames fly at once; fewer in networks of many nodes.
 const FLYING_MAX = 700;
 
 function look() {
@@ -234,6 +248,8 @@ function summarize(state) {
   const up = state.nodes.filter((node) => node[NODE.power] === 1);
   state.leaders = state.nodes.flatMap((node, id) => (node[NODE.power] === 1 && node[NODE.leader] === id ? [id] : []));
   state.colours = coloursOf(state);
+  // Who follows whom, where there is more than one leader: while it is the same, so is the ground.
+  state.ground = state.leaders.length < 2 ? 0 : state.nodes.reduce((sum, node) => (sum * 31 + 3 * node[NODE.leader] + node[NODE.power]) | 0, 1);
   if (run.about.horizon) {
     state.disagrees = state.nodes.map((node) => node[NODE.power] === 1 && node[NODE.served] !== 1);
     state.agrees = up.length > 0 && !state.disagrees.includes(true);
@@ -257,23 +273,31 @@ function summarize(state) {
 /// Lets frames fly: longer than they do, or nobody would see them.
 function launch(state) {
   const now = performance.now();
-  const room = FLYING_MAX - flying.length;
+  const most = FLYING_MAX / Math.max(1, state.nodes.length / 500);
+  const room = most - flying.length;
   const every = Math.max(1, Math.ceil(state.frames.length / Math.max(1, Math.min(room, 260))));
   state.frames.forEach(([at, kind, from, to, end], index) => {
-    if (index % every === 0 && flying.length < FLYING_MAX) {
+    if (index % every === 0 && flying.length < most) {
       flying.push({ from, to, end, style: styleOf(state.kinds[kind]), start: now, length: reducedMotion.matches ? 250 : 420 });
     }
   });
 }
 
 const LOG_MAX = 400;
+/// Sentences that are not in the list yet: the list is written a few times a second.
+const unwritten = [];
 
 function write(sentences) {
-  if (sentences.length === 0) return;
+  for (const [at, node, text] of sentences) run.log.push({ at, node, text });
+  unwritten.push(...sentences);
+  for (const list of [run.log, unwritten]) if (list.length > LOG_MAX) list.splice(0, list.length - LOG_MAX);
+}
+
+function showLog() {
+  if (unwritten.length === 0) return;
   const list = $("log");
   const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
-  for (const [at, node, text] of sentences) {
-    run.log.push({ at, node, text });
+  const items = unwritten.splice(0).map(([at, , text]) => {
     const item = document.createElement("li");
     const time = document.createElement("time");
     time.textContent = seconds(at);
@@ -282,11 +306,17 @@ function write(sentences) {
       item.className = "loud";
       $("news").textContent = text;
     }
-    list.append(item);
-  }
+    return item;
+  });
+  list.append(...items);
   while (list.children.length > LOG_MAX) list.firstChild.remove();
-  if (run.log.length > LOG_MAX) run.log.splice(0, run.log.length - LOG_MAX);
   if (atEnd) list.scrollTop = list.scrollHeight;
+}
+
+function clearLog() {
+  run.log = [];
+  unwritten.length = 0;
+  $("log").replaceChildren();
 }
 
 const seconds = (micros, digits = 3) => `${(micros / SECOND).toFixed(digits)} s`;
@@ -347,7 +377,7 @@ function legend() {
     $("legend").append(item);
   }
   const words = document.createElement("li");
-  words.textContent = "★ leads · ● follows · ? no leader · × down · ‖ paused · dashed ring: disagrees · thick line: tree of the election, or to a super-peer";
+  words.textContent = "★ leads · ● follows · ? no leader · × down · ‖ paused · dashed ring: disagrees · thick line: tree of the election, or to a super-peer · coloured ground with an edge, and a letter: one cluster";
   $("legend").append(words);
 }
 
@@ -359,7 +389,7 @@ const view = {
     const nodes = run.state?.nodes ?? [];
     const xs = nodes.map((node) => node[NODE.x]), ys = nodes.map((node) => node[NODE.y]);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const margin = 46;
+    const margin = Math.min(64, this.width / 8);
     const scale = Math.min((this.width - 2 * margin) / Math.max(1e-6, right - left), (this.height - 2 * margin) / Math.max(1e-6, bottom - top));
     this.scale = Number.isFinite(scale) ? Math.min(scale, 150) : 10;
     this.x = (left + right) / 2 || 0;
@@ -382,7 +412,13 @@ const canvas = $("network");
 const layer = document.createElement("canvas");
 let colours = {};
 
+/// Whether the size of the network's picture may have changed.
+let resized = true;
+new ResizeObserver(() => (resized = true)).observe(canvas);
+
 function resize() {
+  if (!resized) return;
+  resized = false;
   const ratio = devicePixelRatio || 1;
   const { width, height } = canvas.getBoundingClientRect();
   if (canvas.width === Math.round(width * ratio) && canvas.height === Math.round(height * ratio)) return;
@@ -429,40 +465,57 @@ function letterOf(leader) {
 
 const radius = () => Math.max(3, Math.min(13, view.scale * (run.about.range ?? 15) * 0.13));
 
+/// How many shades links have by their quality.
+const QUALITY_SHADES = 6;
+/// So many nodes have links too short for dashes, which take long to draw: the shade alone tells their quality.
+const SOLID_FROM = 800;
+
 function drawLinks() {
   const pen = layer.getContext("2d");
   const ratio = canvas.width / view.width;
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, view.width, view.height);
+  drawGround(pen, ratio);
   const nodes = run.state.nodes;
   const back = new Set(run.links.map(([from, to]) => from * nodes.length + to));
   const whole = run.links.length > 60 * nodes.length ? 0 : 1; // a complete network of many nodes is not drawn line by line
-  pen.lineWidth = 1;
-  pen.strokeStyle = colours.faint;
+  // One path for all links that look alike: a path for each would take longer than the simulator.
+  const paths = new Map();
   for (const [from, to, quality] of whole ? run.links : []) {
     const both = back.has(to * nodes.length + from);
     if (both && from > to) continue;
-    const [a, b] = [nodes[from], nodes[to]];
-    pen.globalAlpha = 0.12 + 0.33 * (quality / 255);
-    pen.setLineDash(both ? (quality < 255 ? [6, 4] : []) : [1, 5]);
-    pen.beginPath();
-    pen.moveTo(...view.at(a[NODE.x], a[NODE.y]));
-    pen.lineTo(...view.at(b[NODE.x], b[NODE.y]));
-    pen.stroke();
+    const shade = Math.round((QUALITY_SHADES * quality) / 255), key = shade + (both ? 0 : 2 * QUALITY_SHADES);
+    if (!paths.has(key)) paths.set(key, { path: new Path2D(), shade, dash: both ? (quality < 255 ? [6, 4] : []) : [1, 5] });
+    const { path } = paths.get(key), [a, b] = [nodes[from], nodes[to]];
+    path.moveTo(...view.at(a[NODE.x], a[NODE.y]));
+    path.lineTo(...view.at(b[NODE.x], b[NODE.y]));
+  }
+  pen.lineWidth = 1;
+  pen.strokeStyle = colours.faint;
+  for (const { path, shade, dash } of paths.values()) {
+    pen.globalAlpha = 0.12 + (0.33 * shade) / QUALITY_SHADES;
+    pen.setLineDash(nodes.length > SOLID_FROM && dash[0] !== 1 ? [] : dash);
+    pen.stroke(path);
   }
   pen.globalAlpha = 1;
   pen.setLineDash([]);
 }
 
-let linksDrawn = null;
+/// The links, and the ground of clusters, that were drawn last.
+let linksDrawn = null, groundDrawn = null, layerDrawnAt = 0;
+/// The more nodes, the less often changed links are drawn.
+const LAYER_MS_PER_NODE = 0.2;
 
 function draw(now) {
   if (!run.state) return;
   resize();
-  if (view.moved || linksDrawn !== run.links || run.movingNodes) {
+  const changed = linksDrawn !== run.links || groundDrawn !== run.state.ground;
+  if (view.moved || (changed && now - layerDrawnAt >= run.state.nodes.length * LAYER_MS_PER_NODE)) {
+    layerDrawnAt = now;
     drawLinks();
     view.moved = false;
     linksDrawn = run.links;
+    groundDrawn = run.state.ground;
   }
   const pen = canvas.getContext("2d");
   const ratio = canvas.width / view.width;
@@ -491,6 +544,49 @@ function drawTree(pen) {
   }
   pen.stroke();
   pen.globalAlpha = 1;
+}
+
+/// How many clusters have an edge; of more, only the colour of the ground is drawn.
+const EDGES_MAX = 200;
+const sketch = document.createElement("canvas");
+
+/// The ground of each cluster: its colour around its nodes, and an edge around all of them.
+function drawGround(pen, ratio) {
+  const { nodes, leaders } = run.state;
+  if (leaders.length < 2) return;
+  const reach = Math.max(radius() * 2.3, Math.min(radius() * 5, (run.about.range ?? 15) * view.scale * 0.42));
+  const clusters = new Map(leaders.map((leader) => [leader, []]));
+  for (const node of nodes) if (node[NODE.power] === 1) clusters.get(node[NODE.leader])?.push(view.at(node[NODE.x], node[NODE.y]));
+  if (sketch.width !== layer.width || sketch.height !== layer.height) [sketch.width, sketch.height] = [layer.width, layer.height];
+  const draft = sketch.getContext("2d");
+  const discs = (on, places, size) => {
+    on.beginPath();
+    for (const [x, y] of places) {
+      on.moveTo(x + size, y);
+      on.arc(x, y, size, 0, 7);
+    }
+    on.fill();
+  };
+  for (const [leader, places] of clusters) {
+    pen.fillStyle = clusterOf(leader);
+    pen.globalAlpha = 0.2;
+    discs(pen, places, reach);
+    pen.globalAlpha = 1;
+    if (leaders.length > EDGES_MAX || places.length === 0) continue;
+    // The edge is what is left of larger discs without smaller ones.
+    const xs = places.map(([x]) => x), ys = places.map(([, y]) => y);
+    const [left, top] = [Math.max(0, Math.min(...xs) - reach - 3), Math.max(0, Math.min(...ys) - reach - 3)];
+    const [right, bottom] = [Math.min(view.width, Math.max(...xs) + reach + 3), Math.min(view.height, Math.max(...ys) + reach + 3)];
+    if (right <= left || bottom <= top) continue;
+    draft.setTransform(ratio, 0, 0, ratio, 0, 0);
+    draft.clearRect(left, top, right - left, bottom - top);
+    draft.fillStyle = clusterOf(leader);
+    discs(draft, places, reach + 1);
+    draft.globalCompositeOperation = "destination-out";
+    discs(draft, places, reach - 1);
+    draft.globalCompositeOperation = "source-over";
+    pen.drawImage(sketch, left * ratio, top * ratio, (right - left) * ratio, (bottom - top) * ratio, left, top, right - left, bottom - top);
+  }
 }
 
 /// A line from each node to its super-peer, where there are many of them.
@@ -579,10 +675,15 @@ function plate(pen, text, x, y) {
   pen.fillText(text, x, y);
 }
 
+/// Nodes smaller than that are squares without dashes: of thousands, circles would take most of the time.
+const TINY = 4;
+
 function drawNodes(pen) {
   const { nodes, disagrees, leaders } = run.state;
   const size = radius(), labels = size >= 6 || nodes.length <= 80;
-  const holders = new Set(run.state.locks.filter(([, , , holds]) => holds).map(([node]) => node));
+  const tiny = size < TINY;
+  const holders = new Map(run.state.locks.filter(([, , , fence]) => fence).map(([node, , , fence]) => [node, fence]));
+  const waiting = new Set(run.state.locks.filter(([, , since, fence]) => since !== null && !fence).map(([node]) => node));
   const stars = [];
   pen.textAlign = "center";
   nodes.forEach((node, id) => {
@@ -602,6 +703,9 @@ function drawNodes(pen) {
       pen.strokeStyle = colours.ink;
       pen.lineWidth = node[NODE.acts] ? 2.5 : 1; // a thick edge where it may act
       pen.stroke();
+    } else if (tiny) {
+      if (leader >= 0) pen.fillRect(x - size * 0.9, y - size * 0.9, size * 1.8, size * 1.8);
+      else pen.strokeRect(x - size * 0.7, y - size * 0.7, size * 1.4, size * 1.4);
     } else if (leader < 0) {
       pen.beginPath();
       pen.arc(x, y, size, 0, 7);
@@ -623,7 +727,11 @@ function drawNodes(pen) {
         pen.fillText(letterOf(leader), x, y + size * 0.42);
       }
     }
-    if (disagrees[id]) {
+    if (disagrees[id] && tiny) {
+      pen.strokeStyle = colours.alarm;
+      pen.lineWidth = 1.5;
+      pen.strokeRect(x - size * 1.4, y - size * 1.4, size * 2.8, size * 2.8);
+    } else if (disagrees[id]) {
       pen.setLineDash([3, 3]);
       pen.strokeStyle = colours.alarm;
       pen.lineWidth = 2.5;
@@ -637,12 +745,12 @@ function drawNodes(pen) {
       pen.lineWidth = 2;
       pen.strokeRect(x - size * 1.5, y - size * 1.5, size * 3, size * 3);
     }
+    if (leader === id && power === 1) stars.push([id, x, y]);
     if (labels) {
       pen.fillStyle = colours.ink;
-      if (leader === id && power === 1) stars.push([id, x, y]);
-      else {
+      if (leader !== id || power !== 1) {
         pen.font = "11px system-ui";
-        pen.fillText(String(id), x, y + size + (holders.has(id) ? 20 : 12));
+        pen.fillText(`${id}${waiting.has(id) && !holders.has(id) ? " waits" : ""}`, x, y + size + (holders.has(id) ? 20 : 12));
       }
       if (size >= 9) {
         const share = Math.max(0, node[NODE.capacity]) / 10000;
@@ -653,12 +761,23 @@ function drawNodes(pen) {
       }
     }
   });
+  if (labels) {
+    pen.fillStyle = colours.ink;
+    pen.font = "bold 11px system-ui";
+    for (const [id, [term, count]] of holders) {
+      const [x, y] = view.at(nodes[id][NODE.x], nodes[id][NODE.y]);
+      plate(pen, `holds, fence ${term}.${count}`, x, y - size * 1.5 - 12);
+    }
+  }
   // Over all nodes, or the labels of their neighbours would cross them.
   pen.fillStyle = colours.ink;
   pen.font = "bold 11px system-ui";
   for (const [id, x, y] of stars) {
-    const letter = leaders.length > 1 ? `${letterOf(id)}: ` : "";
-    plate(pen, `${letter}${id} leads, term ${nodes[id][NODE.term]}`, x, y + size * 2.1 + 10);
+    const letter = leaders.length > 1 ? letterOf(id) : "";
+    const words = `${letter && `${letter}: `}${id} leads, term ${nodes[id][NODE.term]}`;
+    // Where there is little room, a letter, or nothing.
+    if (labels || leaders.length === 1) plate(pen, leaders.length > 24 ? `${letter}: ${id}` : words, x, y + size * 2.1 + 10);
+    else if (leaders.length <= EDGES_MAX) plate(pen, letter, x, y + size * 2.1 + 10);
   }
 }
 
@@ -736,6 +855,7 @@ function show() {
   const up = state.nodes.filter((node) => node[NODE.power] === 1).length;
   const words = leaders.length === 0 ? "no leader" : `${leaders.length === 1 ? "leader" : "leaders"} ${leaders.slice(0, 8).join(", ")}`;
   canvas.setAttribute("aria-label", `Network of ${state.nodes.length} nodes at ${seconds(state.now)}: ${up} up, ${words}, ${state.agrees ? "all agree" : "no agreement"}.`);
+  showLog();
   showNode();
   showClusters();
   showLocks();
@@ -755,7 +875,7 @@ function facts(list, rows) {
 function showNode() {
   const node = selected === null ? null : run.state.nodes[selected];
   $("node-name").textContent = node ? selected : "none: click one, or use the arrow keys in the network";
-  for (const button of document.querySelectorAll("[data-act], #capacity-form button")) button.disabled = !node;
+  for (const button of document.querySelectorAll("[data-act], #capacity-form button, #remove")) button.disabled = !node;
   const lines = node ? run.state.lines?.[selected] : null;
   $("node-log").hidden = !lines?.length;
   $("node-log").textContent = lines?.join("\n") ?? "";
@@ -794,6 +914,11 @@ function showClusters() {
   const differ = disagrees.filter(Boolean).length;
   if (differ > 0) lines.push(`${differ} ${run.about.horizon ? "have no super-peer in reach" : "disagree with most of their component"}`);
   listed($("clusters-list"), lines);
+  leaders.slice(0, CLUSTERS_SHOWN).forEach((leader, at) => {
+    const star = Object.assign(document.createElement("span"), { textContent: "★ ", ariaHidden: "true" });
+    star.style.color = clusterOf(leader);
+    $("clusters-list").children[at].prepend(star);
+  });
 }
 
 function listed(list, lines) {
@@ -960,9 +1085,11 @@ function describe() {
   const word = (name) => name.split(":")[0];
   $("election").value = word(about.election);
   $("mode").value = about.quorum ? "quorum" : "available";
-  $("mutex-label").hidden = !about.mutex;
-  if (about.mutex) $("mutex").value = word(about.mutex);
-  $("requests").hidden = !about.app;
+  $("mutex").value = about.mutex ? word(about.mutex) : "none";
+  $("app").value = about.app || (about.requests ? "requests" : "none");
+  for (const id of ["election", "mode", "mutex", "app", "seed"]) $(id).disabled = Boolean(recording);
+  $("requests").hidden = !APP_ACTS.some(({ kinds }) => kinds.includes(about.app));
+  for (const { id, kinds } of APP_ACTS) $(id).hidden = !kinds.includes(about.app);
   showActs();
   if (run.state) show();
 }
@@ -974,6 +1101,13 @@ function select(id) {
 }
 
 // Breaking it.
+
+/// Requests to an application: the id of a button and the name of a fault, the applications, and more keys of the fault.
+const APP_ACTS = [
+  { id: "snapshot", kinds: ["tokens", "diffusing"], fault: "" },
+  { id: "start", kinds: ["diffusing"], fault: "\nunits = 16" },
+  { id: "detect-termination", kinds: ["diffusing"], fault: "" },
+];
 
 const quoted = (words) => `"${words}"`;
 const onNode = (word) => selected !== null && act(`do = ${quoted(word)}\nnode = ${selected}`);
@@ -1005,7 +1139,8 @@ $("crash-leader").addEventListener("click", () => act('do = "crash"\nnode = "lea
 $("halves").addEventListener("click", () => act('do = "partition"\ncut = "left-right"'));
 $("heal").addEventListener("click", () => act('do = "heal"'));
 $("rejoin").addEventListener("click", () => act('do = "both-ways"'));
-$("snapshot").addEventListener("click", () => act(`do = "snapshot"\nnode = ${selected ?? 0}`));
+for (const { id, fault } of APP_ACTS) $(id).addEventListener("click", () => act(`do = ${quoted(id)}\nnode = ${selected ?? 0}${fault}`));
+$("remove").addEventListener("click", () => removeNode());
 $("capacity-form").addEventListener("submit", (event) => {
   event.preventDefault();
   if (selected !== null) act(`do = "capacity"\nnode = ${selected}\ncapacity = ${$("capacity").value}`);
@@ -1088,19 +1223,34 @@ function inside(path) {
   return run.state.nodes.flatMap((node, id) => (within(...view.at(node[NODE.x], node[NODE.y])) ? [id] : []));
 }
 
-/// The run starts again with one more node, and goes to where it was.
-function addNode(px, py) {
-  const [x, y] = view.metres(px, py);
-  trying(() => {
+/// The run starts again with other nodes, and goes to where it was.
+function renew(question) {
+  return trying(() => {
     if (recording) throw new Error(recording.refused);
-    const { now } = run.state;
-    const acts = run.acts;
+    const { acts, base, name, state: { now } } = run;
     run.acts = [];
     reopen(0); // the positions of the beginning
-    const { text } = ask({ ask: "add-node", x, y });
-    openText(text, { name: null, acts, moment: now });
-    select(run.about.nodes - 1);
+    try {
+      const { text, faults } = ask(question(acts));
+      const kept = acts.map(({ at, fault }, index) => ({ at, fault: faults ? faults[index] : fault })).filter(({ fault }) => fault !== null);
+      openText(text, { name: null, acts: kept, moment: now });
+    } catch (error) {
+      openText(base, { name, acts, moment: now });
+      throw error;
+    }
+    return true;
   });
+}
+
+function addNode(px, py) {
+  const [x, y] = view.metres(px, py);
+  if (renew(() => ({ ask: "add-node", x, y }))) select(run.about.nodes - 1);
+}
+
+/// Those after it have the id before theirs.
+function removeNode() {
+  const id = selected;
+  if (id !== null) renew((acts) => ({ ask: "remove-node", id, faults: acts.map(({ fault }) => fault) }));
 }
 
 function useTool(name) {
@@ -1142,6 +1292,11 @@ const KEYS = {
   m() {
     if (selected !== null && !side.delete(selected)) side.add(selected);
   },
+  a() {
+    const [x, y] = selected === null ? [view.width / 2, view.height / 2] : view.at(...run.state.nodes[selected]);
+    addNode(x + (run.about.range ?? 15) * 0.6 * view.scale, y);
+  },
+  Delete: () => removeNode(),
   Enter() {
     partition([...side].sort((a, b) => a - b));
     side.clear();
@@ -1215,9 +1370,12 @@ $("seed").addEventListener("change", () => trying(() => {
   run.seed = Number($("seed").value);
   reopen(0);
 }));
-$("election").addEventListener("change", () => trying(() => setKey("", "election", quoted($("election").value))));
-$("mode").addEventListener("change", () => trying(() => setKey("", "mode", quoted($("mode").value))));
-$("mutex").addEventListener("change", () => trying(() => setKey("locks", "mutex", quoted($("mutex").value))));
+const setKey = (key, value) => change({ ask: "set", table: "", key, value: quoted(value) });
+$("election").addEventListener("change", () => trying(() => setKey("election", $("election").value)));
+$("mode").addEventListener("change", () => trying(() => setKey("mode", $("mode").value)));
+for (const part of ["mutex", "app"]) {
+  $(part).addEventListener("change", () => trying(() => change({ ask: "choose", [part]: $(part).value })));
+}
 $("save").addEventListener("click", () => {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([savedText()], { type: "application/toml" }));
@@ -1365,12 +1523,13 @@ function fill(list, names, label = (name) => name) {
 fill($("scenario"), catalogue.scenarios.map((entry) => entry.name));
 $("scenario").prepend(new Option("of one's own", ""));
 fill($("election"), catalogue.elections);
-fill($("mutex"), catalogue.mutexes);
+fill($("mutex"), ["none", ...catalogue.mutexes]);
+fill($("app"), ["none", ...catalogue.applications]);
 LESSONS.forEach(({ title }, index) => $("lesson").append(new Option(title, index)));
 legend();
 readColours();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", readColours);
-addEventListener("resize", resize);
+addEventListener("resize", () => (resized = true));
 resize();
 
 async function begin() {
@@ -1386,6 +1545,7 @@ async function begin() {
 }
 addEventListener("hashchange", () => begin());
 await begin();
+requestAnimationFrame(() => performance.mark("first picture of the network"));
 requestAnimationFrame(tick);
 
 // For tests, and for those who look.
@@ -1394,5 +1554,6 @@ window.conclave = {
   pixel: (id) => view.at(run.state.nodes[id][NODE.x], run.state.nodes[id][NODE.y]),
   settled: () => run.seeking === null,
   lesson: () => lesson,
+  simulatorBytes: () => memory.buffer.byteLength,
 };
 document.documentElement.dataset.ready = "yes";

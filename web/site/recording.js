@@ -1,7 +1,8 @@
 // A trace that `conclave run --trace` or `conclave swarm --trace` wrote, played in place of a run.
 //
-// It answers the questions that the simulator answers about a run that is open. A trace does not say where nodes are: they
-// stand on a circle, and there are no links to draw.
+// It answers the questions that the simulator answers about a run that is open. A trace does not say where nodes are nor who
+// is connected: they stand on a circle, there are no links to draw, and all that follow one leader count as one component.
+// A swarm that runs now sends maps, which say so.
 
 const UP = 1, DOWN = 0, PAUSED = 2;
 const SAMPLES_MAX = 600, SAMPLE_MIN = 250000;
@@ -35,9 +36,10 @@ export class Recording {
   }
 
   begin() {
-    this.nodes = this.places.map(([x, y]) => [x, y, DOWN, -1, -1, 0, 0, 0]);
+    this.nodes = this.places.map(([x, y]) => [x, y, DOWN, -1, -1, 0, 0, 0, 0]);
+    this.links = this.linksAtFirst ?? null;
     Object.assign(this, { at: 0, now: 0, frames: [], sentences: [], kinds: [], sent: [], samples: [], locks: new Map(), lines: this.places.map(() => []),
-      frameCount: 0, changes: 0, longestWait: 0, linksShown: false });
+      frameCount: 0, changes: 0, longestWait: 0, linksShown: false, mapped: false });
   }
 
   answers(question) {
@@ -78,21 +80,37 @@ export class Recording {
   look(samples) {
     const { frames, sentences } = this;
     [this.frames, this.sentences] = [[], []];
-    const links = this.linksShown ? null : (this.links ?? null);
+    const links = this.linksShown ? null : this.links;
     this.linksShown = true;
-    return { now: this.now, ended: this.at >= this.events.length, hash: this.hash, nodes: this.nodes.map((node) => [...node]), links, lines: this.lines,
+    return { now: this.now, ended: this.at >= this.events.length, hash: this.hash, nodes: this.nodes.map((node) => node.with(7, this.componentOf(node))), links, lines: this.lines,
       kinds: [...this.kinds], sent: [...this.sent], frames: frames.slice(0, 3000), sentences: sentences.slice(-500), locks: [...this.locks.values()], app: [], tree: [],
       samples: this.samples.slice(samples) };
   }
 
   sampleBefore(moment) {
     for (let next; (next = (this.samples.length + 1) * this.period) < moment;) {
-      const up = this.nodes.filter((node) => node[2] === UP);
-      const leaders = new Set(up.map((node) => node[4]));
-      const agree = up.length > 0 && leaders.size === 1 && !leaders.has(-1) ? 1 : 0;
-      this.samples.push([next, this.frameCount, agree, this.changes, this.longestWait, 0]);
+      this.samples.push([next, this.frameCount, this.agreement(), this.changes, this.longestWait, 0]);
       [this.frameCount, this.changes, this.longestWait] = [0, 0, 0];
     }
+  }
+
+  /// The share of nodes in components that follow one of their own; in a network of clusters, of those that are served.
+  agreement() {
+    const up = this.nodes.filter((node) => node[2] === UP);
+    const components = new Map();
+    for (const node of up) {
+      const component = this.componentOf(node);
+      components.set(component, [...(components.get(component) ?? []), node]);
+    }
+    const agrees = (component, [[, , , , leader], ...rest]) => this.nodes[leader]?.[4] === leader
+      && this.componentOf(this.nodes[leader]) === component && rest.every((node) => node[4] === leader);
+    const agreeing = this.about.horizon ? up.filter((node) => node[8] === 1).length
+      : [...components].reduce((sum, [component, nodes]) => sum + (agrees(component, nodes) ? nodes.length : 0), 0);
+    return up.length === 0 ? 0 : agreeing / up.length;
+  }
+
+  componentOf(node) {
+    return this.mapped ? node[7] : node[4];
   }
 
   kind(name) {
@@ -168,6 +186,11 @@ export class Recording {
       case "log":
         this.lines[id].push(`${(event.at / 1e6).toFixed(3)} s  ${event.text}`);
         return void this.lines[id].splice(0, this.lines[id].length - LINES_MAX);
+      case "map":
+        // Power, leader and term are told by events, sooner; whether a board may act is not known from outside.
+        event.nodes.forEach((row, at) => [0, 1, 3, 7, 8].forEach((column) => (this.nodes[at][column] = row[column])));
+        Object.assign(this, { links: event.links, linksShown: false, mapped: true });
+        return undefined;
       case "ended":
         return this.say(event, event.text);
       default:

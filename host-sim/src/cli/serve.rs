@@ -1,9 +1,10 @@
 //! `conclave serve`: the simulator in a page, or a swarm of boards.
 
 use super::boards::swarm::{BoardArgs, prepare};
-use crate::play::Play;
+use crate::play::{Play, overview};
 use crate::serve::{Act, Feed, Live, Server, Site};
-use crate::swarm::{self, Fleet, Options, SwarmError};
+use crate::sim::world::World;
+use crate::swarm::{self, BoardNode, Fleet, Options, SwarmError};
 use crate::{Scenario, base::Micros};
 use clap::Args;
 use std::io::{self, IsTerminal as _};
@@ -47,7 +48,7 @@ pub(super) const EXAMPLES: &str = "Examples:
 
 /// How long a swarm runs that has no scenario of its own.
 const SWARM_DURATION: Micros = 3_600_000_000;
-/// How often pages are told the time.
+/// How often pages are told the time, and where nodes are if that has changed.
 const TELL_TIME: Micros = 250_000;
 
 /// Serves until interrupted.
@@ -106,7 +107,8 @@ fn follow(
 ) {
     let mut read = vec![0; scenario.world.nodes as usize];
     let mut told = 0;
-    let mut meanwhile = |now: Micros, fleet: &Fleet| {
+    let mut map = (Vec::new(), None);
+    let mut meanwhile = |now: Micros, fleet: &Fleet, world: &World<BoardNode>| {
         for (node, read) in (0..).zip(&mut read) {
             let lines = fleet.lines(node, *read);
             *read += lines.len();
@@ -117,6 +119,11 @@ fn follow(
         if now >= told + TELL_TIME {
             told = now;
             feed.time(now);
+            let shown = (overview::rows(world, scenario.horizon()), Some(world.topology_version()));
+            if map != shown {
+                feed.map(now, &shown.0, &overview::links(world));
+                map = shown;
+            }
         }
     };
     // Its end is the end of acts.

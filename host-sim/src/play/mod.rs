@@ -5,7 +5,7 @@
 //! trace hash.
 
 mod edit;
-mod overview;
+pub(crate) mod overview;
 mod request;
 mod watch;
 

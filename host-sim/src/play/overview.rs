@@ -3,22 +3,51 @@
 use crate::sim::node::SimNode;
 use crate::sim::topology::NO_COMPONENT;
 use crate::sim::world::{PowerState, World};
+use serde_json::{Value, json};
 
 /// Returns every link, from and to, with its quality.
-pub(super) fn links<M: SimNode>(world: &World<M>) -> Vec<(u32, u32, u8)> {
+pub(crate) fn links<M: SimNode>(world: &World<M>) -> Vec<(u32, u32, u8)> {
     let of = |id| world.receivers(id).map(move |(to, quality)| (id, to, quality));
     (0..world.node_count()).flat_map(of).collect()
 }
 
+/// Returns a row for each node: its position, power, capacity, leader and term, whether it may act, its component, and in a
+/// network of clusters whether a super-peer serves it.
+pub(crate) fn rows<M: SimNode>(world: &World<M>, horizon: Option<u8>) -> Vec<Value> {
+    let components = components(world);
+    let served = horizon.map(|horizon| served(world, horizon));
+    let row = |id: u32| {
+        let view = world.view(id);
+        let power = match view.power {
+            PowerState::Down => 0,
+            PowerState::Up => 1,
+            PowerState::Paused => 2,
+        };
+        let (leader, term) = view.leader.map_or((-1, 0), |(leader, term)| (i64::from(leader), term.number));
+        json!([
+            view.position.x,
+            view.position.y,
+            power,
+            view.capacity.map_or(-1, i32::from),
+            leader,
+            term,
+            u8::from(world.is_acting(id)),
+            components[id as usize].map_or(-1, i64::from),
+            served.as_ref().map(|served| u8::from(served[id as usize])),
+        ])
+    };
+    (0..world.node_count()).map(row).collect()
+}
+
 /// Returns the component of each node; `None` for a node that is not up.
-pub(super) fn components<M: SimNode>(world: &World<M>) -> Vec<Option<u32>> {
+fn components<M: SimNode>(world: &World<M>) -> Vec<Option<u32>> {
     let components = world.components(1);
     let of = |id| Some(components.of(id)).filter(|&component| component != NO_COMPONENT);
     (0..world.node_count()).map(of).collect()
 }
 
 /// Returns whether each node is up and follows a super-peer within the horizon.
-pub(super) fn served<M: SimNode>(world: &World<M>, horizon: u8) -> Vec<bool> {
+fn served<M: SimNode>(world: &World<M>, horizon: u8) -> Vec<bool> {
     let up = |id: u32| world.view(id).power == PowerState::Up;
     let leader = |id: u32| world.view(id).leader.map(|(leader, _)| leader);
     let leads = |id: u32| id < world.node_count() && up(id) && leader(id) == Some(id);

@@ -1,6 +1,7 @@
 //! What a page asks, and the answers: both JSON.
 
-use super::overview::{components, links, served};
+use super::edit::{Workload, fault_without_node, with_workload, without_node};
+use super::overview::{links, rows};
 use super::watch::Sample;
 use super::{Play, set_key, with_positions, without_table};
 use crate::base::Micros;
@@ -9,6 +10,7 @@ use crate::scenario::shipped::SHIPPED;
 use crate::scenario::{DETECTIONS, Scenario};
 use crate::sim::topology::Point;
 use crate::sim::world::PowerState;
+use crate::workload::apps::AppPlan;
 use protocol::base::ids::NodeSet;
 use protocol::mutex::maekawa::VotingSets;
 use protocol::registry::{AnyElection, AnyMutex};
@@ -38,10 +40,21 @@ enum Request {
         text: String,
         table: String,
     },
+    /// The text with this lock and without an application, or the other way round; `"none"` for neither.
+    Choose {
+        text: String,
+        #[serde(flatten)]
+        workload: Workload,
+    },
     /// The text with one more node, at this position.
     AddNode {
         x: f64,
         y: f64,
+    },
+    /// The text and these faults without a node; those after it have the id before theirs.
+    RemoveNode {
+        id: u32,
+        faults: Vec<String>,
     },
     /// Run to a moment, with at most so many events.
     Run {
@@ -82,6 +95,7 @@ fn reply(play: &mut Option<Play>, request: Request) -> Result<Value, String> {
         Request::Set { text, table, key, value } => {
             return Ok(json!({ "text": set_key(&text, &table, &key, &value) }));
         }
+        Request::Choose { text, workload } => return Ok(json!({ "text": with_workload(&text, &workload) })),
         Request::Without { text, table } => return Ok(json!({ "text": without_table(&text, &table) })),
         _ => {} // of the run that is open
     }
@@ -105,6 +119,16 @@ fn reply(play: &mut Option<Play>, request: Request) -> Result<Value, String> {
             points.push(Point { x, y });
             Ok(json!({ "text": with_positions(&play.text, &points) }))
         }
+        Request::RemoveNode { id, faults } => {
+            let mut points = play.places.clone();
+            if points.len() < 2 || id as usize >= points.len() {
+                return Err("the last node cannot be removed".to_owned());
+            }
+            points.remove(id as usize);
+            let text = with_positions(&without_node(&play.text, id), &points);
+            let faults: Vec<_> = faults.iter().map(|fault| fault_without_node(fault, id)).collect();
+            Ok(json!({ "text": text, "faults": faults }))
+        }
         _ => Ok(json!({ "text": play.text, "seed": play.seed })),
     }
 }
@@ -119,6 +143,7 @@ fn catalogue() -> Value {
         "scenarios": SHIPPED.iter().filter_map(entry).collect::<Vec<_>>(),
         "elections": AnyElection::NAMES,
         "mutexes": AnyMutex::NAMES,
+        "applications": AppPlan::KINDS.into_iter().chain([Workload::REQUESTS]).collect::<Vec<_>>(),
         "detections": DETECTIONS,
     })
 }
@@ -141,7 +166,7 @@ impl Play {
             "range_max": self.range().map(|(_, range_max)| range_max),
             "mutex": locks.map(|locks| &locks.mutex),
             "locks": locks.map(|locks| &locks.names),
-            "app": world.app.is_some(),
+            "app": world.app.as_ref().map(|app| &app.kind),
             "horizon": self.scenario.horizon(),
             "requests": world.requests.is_some(),
             "text": self.text,
@@ -172,30 +197,7 @@ impl Play {
 
     /// Describes the present, what happened since this was last asked, and the charts from this sample on.
     fn state(&mut self, samples: usize) -> Value {
-        let nodes = self.scenario.world.nodes;
-        let components = components(&self.world);
-        let served = self.scenario.horizon().map(|horizon| served(&self.world, horizon));
-        let node = |id: u32| {
-            let view = self.world.view(id);
-            let power = match view.power {
-                PowerState::Down => 0,
-                PowerState::Up => 1,
-                PowerState::Paused => 2,
-            };
-            let (leader, term) = view.leader.map_or((-1, 0), |(leader, term)| (i64::from(leader), term.number));
-            json!([
-                view.position.x,
-                view.position.y,
-                power,
-                view.capacity.map_or(-1, i32::from),
-                leader,
-                term,
-                u8::from(self.world.is_acting(id)),
-                components[id as usize].map_or(-1, i64::from),
-                served.as_ref().map(|served| u8::from(served[id as usize])),
-            ])
-        };
-        let nodes: Vec<Value> = (0..nodes).map(node).collect();
+        let nodes = rows(&self.world, self.scenario.horizon());
         let version = self.world.topology_version();
         let links = (self.links_shown != Some(version)).then(|| links(&self.world));
         self.links_shown = Some(version);

@@ -12,10 +12,9 @@ use crate::workload::requests::RequestPlan;
 use std::ops::Range;
 
 pub(super) fn app(reader: &Reader<'_>, raw: Option<Spanned<RawApp>>) -> Result<Option<AppPlan>, ScenarioError> {
-    const KINDS: [&str; 4] = [AppPlan::TOKENS, AppPlan::DIFFUSING, AppPlan::CLOCK, AppPlan::SEQUENCER];
     let Some(raw) = raw else { return Ok(None) };
     let raw = raw.into_inner();
-    let kind = KINDS[choose(reader, "application", &raw.kind, KINDS.into_iter())?];
+    let kind = AppPlan::KINDS[choose(reader, "application", &raw.kind, AppPlan::KINDS.into_iter())?];
     reader.only_with(spans!(raw; tokens, reordering), kind == AppPlan::TOKENS, "the application \"tokens\"")?;
     reader.only_with(spans!(raw; pause), kind != AppPlan::CLOCK, "an application, not the clock alone")?;
     reader.only_with(spans!(raw; detection), kind == AppPlan::DIFFUSING, "the application \"diffusing\"")?;

@@ -34,8 +34,10 @@ pub(crate) struct Feed {
 
 #[derive(Default)]
 struct State {
-    /// All that was, but for frames.
+    /// All that was, but for frames and maps.
     history: Vec<Message>,
+    /// Where nodes are now, and which of them are connected.
+    map: Option<Message>,
     readers: Vec<SyncSender<Message>>,
 }
 
@@ -57,7 +59,7 @@ impl Feed {
         }
         let (sender, receiver) = sync_channel(QUEUE_MAX);
         state.readers.push(sender);
-        let before = std::iter::once(&self.about).chain(&state.history).cloned().collect();
+        let before = std::iter::once(&self.about).chain(&state.history).chain(&state.map).cloned().collect();
         Some((before, receiver))
     }
 
@@ -80,6 +82,14 @@ impl Feed {
             }
             state.history.push(message);
         }
+    }
+
+    /// Tells where nodes are and which of them are connected: `nodes` and `links` are those of a look at a run. A page
+    /// that comes late gets the last of these messages only.
+    pub(crate) fn map(&self, at: Micros, nodes: &[Value], links: &[(u32, u32, u8)]) {
+        let message = json!({ "at": at, "node": null, "event": "map", "nodes": nodes, "links": links });
+        self.send(&message, false);
+        self.state().map = Some(message.to_string().into());
     }
 
     /// Tells a line of a board's log.
@@ -134,6 +144,19 @@ mod tests {
         assert_eq!(slow.try_iter().count(), QUEUE_MAX);
         let more: Vec<_> = std::iter::from_fn(|| feed.read()).collect();
         assert_eq!(more.len(), READERS_MAX - 1);
+    }
+
+    #[test]
+    fn a_page_that_comes_late_gets_the_last_map_alone() {
+        let (acts, _receiver) = channel();
+        let feed = Feed::new(&json!({ "event": "swarm" }), acts);
+        let (_, early) = feed.read().unwrap();
+        feed.map(1, &[json!([0, 0])], &[(0, 1, 255)]);
+        feed.map(2, &[json!([5, 0])], &[]);
+        assert_eq!(early.try_iter().count(), 2);
+        let (before, _late) = feed.read().unwrap();
+        assert_eq!(&*before[1], r#"{"at":2,"event":"map","links":[],"node":null,"nodes":[[5,0]]}"#);
+        assert_eq!(before.len(), 2);
     }
 
     #[test]

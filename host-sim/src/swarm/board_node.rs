@@ -19,12 +19,12 @@ use std::rc::Rc;
 const POLL_PERIOD: Duration = Duration::from_millis(1);
 
 /// The settings that all devices of a swarm share.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     fleet: Rc<Fleet>,
     key: Key,
 }
 
-pub(super) struct BoardNode {
+pub(crate) struct BoardNode {
     fleet: Rc<Fleet>,
     node: u32,
     poll_at: Instant,

@@ -34,6 +34,7 @@ mod wall_clock;
 pub use crate::base::ethernet::encapsulate;
 pub use bank::SnapshotEnd;
 pub use board_log::Entry;
+pub(crate) use board_node::BoardNode;
 pub use count::Count;
 pub use fleet::Fleet;
 pub use image::Image;

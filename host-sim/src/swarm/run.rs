@@ -80,16 +80,18 @@ pub fn run(
     meanwhile: &mut dyn FnMut(Micros, &Fleet),
     interrupted: &AtomicBool,
 ) -> Result<Report, SwarmError> {
-    run_with_acts(scenario, seed, options, extra, meanwhile, &mut |_, _| None, interrupted)
+    let mut meanwhile = |now, fleet: &Fleet, _: &World<BoardNode>| meanwhile(now, fleet);
+    run_with_acts(scenario, seed, options, extra, &mut meanwhile, &mut |_, _| None, interrupted)
 }
 
-/// As [`run`]; `acts` is asked again and again for a fault of a user, with its moment and its number.
+/// As [`run`]; `meanwhile` sees the world as well, and `acts` is asked again and again for a fault of a user, with its
+/// moment and its number.
 pub(crate) fn run_with_acts(
     scenario: &Scenario,
     seed: u64,
     options: &Options,
     extra: &mut dyn Observer,
-    meanwhile: &mut dyn FnMut(Micros, &Fleet),
+    meanwhile: &mut dyn FnMut(Micros, &Fleet, &World<BoardNode>),
     acts: &mut dyn FnMut(Micros, u32) -> Option<FaultStep>,
     interrupted: &AtomicBool,
 ) -> Result<Report, SwarmError> {
@@ -113,7 +115,7 @@ pub(crate) fn run_with_acts(
     let clock = fleet.clock();
     for stop in stops {
         while clock.micros() < stop {
-            meanwhile(clock.micros(), &fleet);
+            meanwhile(clock.micros(), &fleet, &world);
             catch_up(&mut world, clock.micros().min(stop), &mut observers, &fleet);
             let number = world.plan().faults.iter().map(|step| step.number + 1).max().unwrap_or(0);
             if let Some(step) = world.free_moment().and_then(|at| acts(at, number)) {

@@ -14,6 +14,10 @@ mod flood;
 mod global_state;
 #[cfg(unix)]
 mod page;
+#[cfg(unix)]
+mod page_figures;
+#[cfg(unix)]
+mod page_parts;
 mod run;
 mod shards;
 mod support;

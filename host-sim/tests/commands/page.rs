@@ -9,14 +9,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A server of the page, ended with its owner.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Server {
     /// Starts it; `None`, and a loud line, where the page cannot be compiled on this machine.
-    fn start(more: &[&str]) -> Option<Self> {
+    pub(crate) fn start(more: &[&str]) -> Option<Self> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_conclave"))
             .args(["serve", "--port", "0"])
             .args(more)
@@ -46,7 +46,7 @@ impl Drop for Server {
 }
 
 /// Keeps a picture of the page, where `CONCLAVE_SCREENSHOTS` names a folder for them.
-fn picture(browser: &mut Browser, name: &str) {
+pub(crate) fn picture(browser: &mut Browser, name: &str) {
     if let Some(folder) = std::env::var_os("CONCLAVE_SCREENSHOTS") {
         let picture = decoded(&browser.screenshot());
         std::fs::write(Path::new(&folder).join(format!("{name}.png")), picture).unwrap();
@@ -68,7 +68,7 @@ fn decoded(text: &str) -> Vec<u8> {
 }
 
 /// The place of a node in the window.
-fn place(browser: &mut Browser, node: u64) -> [f64; 2] {
+pub(crate) fn place(browser: &mut Browser, node: u64) -> [f64; 2] {
     let place = browser.value(&format!(
         "(() => {{ const canvas = document.getElementById('network'); canvas.scrollIntoView({{ block: 'center' }});
          const box = canvas.getBoundingClientRect(), [x, y] = conclave.pixel({node}); return [box.x + x, box.y + y]; }})()"
@@ -76,7 +76,7 @@ fn place(browser: &mut Browser, node: u64) -> [f64; 2] {
     [place[0].as_f64().unwrap(), place[1].as_f64().unwrap()]
 }
 
-fn set(browser: &mut Browser, id: &str, value: &str) {
+pub(crate) fn set(browser: &mut Browser, id: &str, value: &str) {
     browser.value(&format!(
         "(() => {{ const field = document.getElementById('{id}'); field.value = '{value}';
          field.dispatchEvent(new Event('change')); }})()"
@@ -85,7 +85,7 @@ fn set(browser: &mut Browser, id: &str, value: &str) {
 
 /// Plays until a condition holds, and pauses at once: the page looks after every picture, however slow the machine is,
 /// and from before the click that lets it play.
-fn play_until(browser: &mut Browser, condition: &str) {
+pub(crate) fn play_until(browser: &mut Browser, condition: &str) {
     browser.value(&format!(
         "window.held = null; window.played = false;
          (function look() {{
@@ -101,7 +101,7 @@ fn play_until(browser: &mut Browser, condition: &str) {
 }
 
 /// Gives the page a file, as its reader would.
-fn drop_file(browser: &mut Browser, name: &str, text: &str) {
+pub(crate) fn drop_file(browser: &mut Browser, name: &str, text: &str) {
     browser.value(&format!(
         "(() => {{ const files = new DataTransfer(); files.items.add(new File([{}], '{name}'));
          const field = document.getElementById('file'); field.files = files.files;
@@ -110,7 +110,7 @@ fn drop_file(browser: &mut Browser, name: &str, text: &str) {
     ));
 }
 
-const ONE_LEADS: &str = "conclave.run.state.agrees && conclave.run.state.leaders.length === 1";
+pub(crate) const ONE_LEADS: &str = "conclave.run.state.agrees && conclave.run.state.leaders.length === 1";
 
 #[test]
 fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
@@ -353,6 +353,15 @@ fn a_swarm_is_followed_and_broken_by_those_who_know_its_token() {
     browser.wait_for(&format!("{ONE_LEADS} && conclave.run.state.leaders[0] === {leader}"));
     browser.click("[data-act=call]");
     browser.wait_for("/takes no commands/.test(document.getElementById('problem').textContent)");
+
+    // Two halves are two components, and each agrees on a leader of its own.
+    let parts = "new Set(conclave.run.state.nodes.filter((node) => node[2] === 1).map((node) => node[7])).size";
+    browser.wait_for(&format!("{parts} === 1 && conclave.run.links.length > 0"));
+    browser.click("#halves");
+    browser.wait_for(&format!("{parts} === 2 && conclave.run.state.agrees && conclave.run.state.leaders.length === 2"));
+    browser.wait_for("/^★ [AB]: node/.test(document.getElementById('clusters-list').textContent)");
+    browser.click("#heal");
+    browser.wait_for(&format!("{parts} === 1 && {ONE_LEADS}"));
 
     // Nothing without the token, nothing with a body.
     let status = |token: &str, more: &str| {

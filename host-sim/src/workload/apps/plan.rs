@@ -29,6 +29,8 @@ impl AppPlan {
     /// The sequencer: every member submits messages, and all deliver them in one order.
     pub(crate) const SEQUENCER: &'static str = "sequencer";
 
+    pub(crate) const KINDS: [&'static str; 4] = [Self::TOKENS, Self::DIFFUSING, Self::CLOCK, Self::SEQUENCER];
+
     pub(crate) fn is_ordered(&self) -> bool {
         self.kind == Self::SEQUENCER
     }
