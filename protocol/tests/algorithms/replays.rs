@@ -130,10 +130,8 @@ fn no_boot_repeats_the_round_of_another() {
         if packet.kind != RicartAgrawala::KIND {
             continue;
         }
-        let asked = match ricart_agrawala::Message::decode(packet.kind, packet.body) {
-            Some(ricart_agrawala::Message::Permission(PermissionMessage::Request(asked))) => asked,
-            Some(_) | None => continue,
-        };
+        let message = ricart_agrawala::Message::decode(packet.kind, packet.body);
+        let Some(ricart_agrawala::Message::Permission(PermissionMessage::Request(asked))) = message else { continue };
         let origin = packet.origin();
         let first = *boots.entry((origin.id, asked.round)).or_insert(origin.incarnation);
         assert_eq!(first, origin.incarnation, "{origin:?} repeats {asked:?}");
