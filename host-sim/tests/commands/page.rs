@@ -340,7 +340,8 @@ fn a_swarm_is_followed_and_broken_by_those_who_know_its_token() {
     browser.open(&server.address);
     browser.wait_for(ONE_LEADS);
     let leader = browser.value("conclave.run.state.leaders[0]").as_u64().unwrap();
-    browser.click("#crash-leader");
+    // Not by its place: what boards do while this runs may move it.
+    browser.value("document.getElementById('crash-leader').click()");
     browser.wait_for(&format!("{ONE_LEADS} && conclave.run.state.leaders[0] !== {leader}"));
     assert_eq!(browser.value(&format!("conclave.run.state.nodes[{leader}][2]")), 0, "it is down");
 
@@ -349,18 +350,18 @@ fn a_swarm_is_followed_and_broken_by_those_who_know_its_token() {
     browser.wait_for("document.getElementById('node-log').textContent.includes('this is board 0')");
     picture(&mut browser, "page-swarm");
     browser.value(&format!("conclave.select({leader})"));
-    browser.click("[data-act=restart]");
+    browser.value("document.querySelector('[data-act=restart]').click()");
     browser.wait_for(&format!("{ONE_LEADS} && conclave.run.state.leaders[0] === {leader}"));
-    browser.click("[data-act=call]");
+    browser.value("document.querySelector('[data-act=call]').click()");
     browser.wait_for("/takes no commands/.test(document.getElementById('problem').textContent)");
 
     // Two halves are two components, and each agrees on a leader of its own.
     let parts = "new Set(conclave.run.state.nodes.filter((node) => node[2] === 1).map((node) => node[7])).size";
     browser.wait_for(&format!("{parts} === 1 && conclave.run.links.length > 0"));
-    browser.click("#halves");
+    browser.value("document.getElementById('halves').click()");
     browser.wait_for(&format!("{parts} === 2 && conclave.run.state.agrees && conclave.run.state.leaders.length === 2"));
     browser.wait_for("/^★ [AB]: node/.test(document.getElementById('clusters-list').textContent)");
-    browser.click("#heal");
+    browser.value("document.getElementById('heal').click()");
     browser.wait_for(&format!("{parts} === 1 && {ONE_LEADS}"));
 
     // Nothing without the token, nothing with a body.
