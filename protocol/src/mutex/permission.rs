@@ -299,7 +299,7 @@ impl Permissions {
             (None, Some(number)) => {
                 let slot = cx.roster.slot_of(from).and_then(|slot| u8::try_from(slot).ok());
                 // The peer will ask by itself; until then only its priority is known.
-                let (view, lease, round, answered) = (NodeSet::EMPTY, Duration::ZERO, 0, true);
+                let (view, lease, round, answered) = (NodeSet::EMPTY, Duration::ZERO, Round(0), true);
                 let peer = |slot| PeerRequest { number, view, lock, lease, slot, round, answered };
                 slot.is_some_and(|slot| self.peer_requests.push(peer(slot)).is_ok())
             }

@@ -114,7 +114,7 @@ fn suzuki_kasami() {
 /// Pins the messages of every lock that asks all members for permission.
 fn pin_permission_messages<M: From<PermissionMessage> + Payload + PartialEq + Debug>(kind: u8) {
     use PermissionMessage as P;
-    let (lock, round) = (LOCK, 300);
+    let (lock, round) = (LOCK, Round(300));
     let request = PermissionRequest { lock, request: TIME, round, lease: SPAN, view: NodeSet::first(9) };
     let asked: &[u8] = &[A, X, X, X, &[0xFF, 3]].concat();
     let cases: &Cases<M> = &[
@@ -129,7 +129,7 @@ fn pin_permission_messages<M: From<PermissionMessage> + Payload + PartialEq + De
 
 fn lamport() {
     use lamport::Message as M;
-    let (lock, rounds) = (LOCK, Vec::from_slice(&[(0, 1), (15, 300)]).unwrap());
+    let (lock, rounds) = (LOCK, Vec::from_slice(&[(0, Round(1)), (15, Round(300))]).unwrap());
     let cases: &Cases<M> = &[
         (M::RequestAck { lock, own: Some(TIME), rounds }, &[&[1], A, &[1], X, &[2, 0, 1, 15], X]),
         (M::RequestAck { lock, own: None, rounds: Vec::new() }, &[&[1], A, &[0, 0]]),
@@ -141,7 +141,7 @@ fn lamport() {
 
 fn ricart_agrawala() {
     use ricart_agrawala::Message as M;
-    let (lock, round, rounds) = (LOCK, 300, Vec::from_slice(&[(0, 1), (15, 300)]).unwrap());
+    let (lock, round, rounds) = (LOCK, Round(300), Vec::from_slice(&[(0, Round(1)), (15, Round(300))]).unwrap());
     let cases: &Cases<M> = &[
         (M::Reply { lock, rounds }, &[&[1], A, &[2, 0, 1, 15], X]),
         (M::Deferred { lock, round }, &[&[2], A, X]),
@@ -196,7 +196,7 @@ fn the_longest_messages_of_the_locks_fit_a_reliable_message() {
     let epoch = Epoch { term, serial: max };
     let (request, number, span) = (LamportTime(u64::MAX), LamportTime(u64::MAX), Duration::from_micros(max));
     let token = Token { epoch, sequence: max };
-    let rounds: Vec<_, MEMBERS_MAX> = std::iter::repeat_n((15, Round::MAX), 5).collect();
+    let rounds: Vec<_, MEMBERS_MAX> = std::iter::repeat_n((15, Round(u32::MAX)), 5).collect();
     let privilege = Privilege { lock, token, number: max, waited: span, lease_left: span, return_request: Some(max) };
     let grant = maekawa::Message::Grant { lock, request, attempt: u16::MAX, number, waited: span };
     let lengths = [

@@ -26,7 +26,8 @@ pub struct PermissionRequest {
 
 /// A round of a requester: the lowest 32 bits of the Lamport time at which it began. Lamport times do not fall back at a
 /// reboot, so that no boot repeats the rounds of another.
-pub type Round = u32;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Round(pub u32);
 
 /// The rounds a message replies to, each with the slot of its requester: one message replies to all that waited for the
 /// same event, as far as there is room.
@@ -37,7 +38,7 @@ const REPLIED_BYTES_MAX: usize = 32;
 
 /// Adds a round to a reply; returns whether there was room.
 pub(super) fn add_reply(rounds: &mut RepliedRounds, slot: u8, round: Round) -> bool {
-    let bytes = |&(_, round): &(u8, Round)| encoded_bytes(round).saturating_add(1);
+    let bytes = |&(_, round): &(u8, Round)| encoded_bytes(round.0).saturating_add(1);
     let used = rounds.iter().map(bytes).fold(bytes(&(slot, round)), usize::saturating_add);
     used <= REPLIED_BYTES_MAX && rounds.push((slot, round)).is_ok()
 }

@@ -93,7 +93,7 @@ impl Rounds {
         let Subject { lock, request, renewal, lease } = subject;
         self.close(lock);
         // One that begins in the same step as another of this lock takes its place before anybody was asked.
-        let round = Round::try_from(cx.lamport.0 & u64::from(Round::MAX)).unwrap_or(0);
+        let round = Round(u32::try_from(cx.lamport.0 & u64::from(u32::MAX)).unwrap_or(0));
         let (granted, begun, send_at) = (NodeSet::EMPTY, cx.now, cx.now);
         let round = PermissionRound { lock, request, round, renewal, lease, begun, granted, fresh: true, send_at };
         let _ = self.rounds.push(round); // there is room: a request has one at a time
