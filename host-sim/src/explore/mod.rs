@@ -9,6 +9,7 @@ pub mod app_model;
 pub mod apps;
 mod context;
 mod diagram;
+mod election_messages;
 pub mod election_model;
 pub mod elections;
 mod interned;
