@@ -136,7 +136,7 @@ mod tests {
         ];
         let expected = [
             "          node 0        node 1        node 2",
-            "   1         *-----------. +-----------. |       asks",
+            "   1         *-----------+-+-----------. |       asks",
             "   2         | .---------+>*           : |       request from 0",
             "   3         | :           |           '>*       request from 0",
             "   4         *<'           |             |       reply from 1: holds the lock",
