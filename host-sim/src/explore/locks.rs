@@ -212,6 +212,8 @@ const LONG: &[(&str, &str)] = &[("suzuki-kasami", "change of leader")];
 fn among(nodes: usize, bounds: Bounds) -> Option<Bounds> {
     match nodes {
         2 if bounds.askers.len() > 2 || bounds.successor.is_some() => None,
+        // A majority of two is both: what a suspicion lost, only the end of a lease gives back.
+        2 if bounds.suspicions > 0 && bounds.hours == 0 => None,
         2 => Some(Bounds { members: 2, leader: 1, ..bounds }),
         4 => Some(Bounds { members: 4, leader: 3, rounds: 1, ..bounds }),
         _ => Some(bounds),

@@ -12,9 +12,13 @@ fn full() -> bool {
 
 fn prove(algorithm: &str) {
     let is_due = |search: &Search| search.algorithm == algorithm && (!search.is_long || full());
-    let searches: Vec<Search> = explore::all(3).into_iter().filter(is_due).collect();
-    assert!(!searches.is_empty(), "{algorithm} has searches");
+    prove_all(explore::all(3).into_iter().filter(is_due).collect());
+}
+
+fn prove_all(searches: Vec<Search>) {
+    assert!(!searches.is_empty(), "there are searches");
     for search in searches {
+        let algorithm = search.algorithm;
         let outcome = search.run(Limits::NONE);
         let details: Vec<_> =
             outcome.violation.iter().flat_map(|found| &found.steps).map(|step| &step.detail).collect();
@@ -60,6 +64,11 @@ fn t1_a_wave_announces_termination_and_never_early_in_every_order_of_events() {
 #[test]
 fn t1_a_tree_announces_termination_and_never_early_in_every_order_of_events() {
     prove("dijkstra-scholten");
+}
+
+#[test]
+fn two_nodes_keep_every_promise_that_three_keep() {
+    prove_all(explore::all(2));
 }
 
 #[test]
