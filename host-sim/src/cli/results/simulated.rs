@@ -118,10 +118,10 @@ crashes while it holds the lock, or the leader does.
 ```text
 {}```
 
-After the crash of a holder `central` grants to the next waiter within the lease, 3 % for clock drift and two round trips.
-Where every member must agree, or a token must be reissued, the crash has to be detected first, which takes three heartbeats,
-and whatever the crashed member may still hold has to expire. `voting` is not fair: an unlucky member waits longer, though not
-for ever.
+After the crash of a holder `central` and `voting` grant to the next waiter within the lease, 3 % for clock drift and two round
+trips. Where every member must agree, or a token must be reissued, the crash has to be detected first, which takes three
+heartbeats, and whatever the crashed member may still hold has to expire. `voting` needs no leader, and does not wait for one that
+has crashed.
 ",
         of_elections.text(false),
         of_mutexes.text(false)
