@@ -151,9 +151,11 @@ impl Candidacy {
         }
     }
 
-    /// Makes this node abstain for a while, if it leads.
-    pub(super) fn abstain(&mut self, cx: &Context<'_>) {
-        if self.leadership.is_leader() {
+    /// Makes this node abstain for a while, if it leads and another can: a network is better led by a node that would
+    /// rather not than by none. Where the lowest wins no member knows the next one before it has asked all.
+    pub(super) fn abstain(&mut self, cx: &Context<'_>, winner: Winner) {
+        let other = self.leadership.successor(cx).is_some() || winner == Winner::Lowest;
+        if self.leadership.is_leader() && other {
             self.abstain_until = Some(cx.now.after(cx.timing.takeover_delay));
         }
     }

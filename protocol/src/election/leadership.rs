@@ -191,11 +191,21 @@ impl Leadership {
         self.adopt(cx, leader, cx.timing.lease(), NodeSet::EMPTY, out);
     }
 
+    /// Returns the candidate this node would hand over to, if it leads: the best peer, or the runner-up unless that is a
+    /// member that is down.
+    pub(super) fn successor(&self, cx: &Context<'_>) -> Option<Candidate> {
+        let Belief::Leading { leader, .. } = self.belief else { return None };
+        let down = |candidate: &Candidate| {
+            let member = cx.roster.set_of(candidate.id);
+            self.announced_by_election && !member.is_empty() && !member.meets(cx.up)
+        };
+        let runner_up = leader.runner_up.filter(|candidate| !down(candidate));
+        cx.best_peer.or(runner_up).filter(|successor| successor.id != cx.me)
+    }
+
     /// Hands over to the best peer or the runner-up; returns whether there was one.
     pub(super) fn hand_over<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> bool {
-        let Belief::Leading { leader, .. } = self.belief else { return false };
-        let successor = cx.best_peer.or(leader.runner_up).filter(|successor| successor.id != cx.me);
-        let Some(successor) = successor else { return false };
+        let Some(successor) = self.successor(cx) else { return false };
         let term = self.new_term(cx.me);
         self.announce(cx, Leader::elected(term, successor, None), out);
         if self.announced_by_election {

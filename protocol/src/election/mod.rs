@@ -48,7 +48,7 @@ pub use wireless_flat::WirelessFlat;
 pub enum Command {
     /// Starts an election now.
     Call,
-    /// Hands leadership over, if this node leads.
+    /// Hands leadership over, if this node leads and knows of another candidate.
     Yield,
 }
 

@@ -102,7 +102,10 @@ fn on_command<R: Rounds>(rounds: &mut R, cx: &Context<'_>, command: Command, out
     match command {
         Command::Call if rounds.idle().is_none() => {} // one election of its own at a time, however often it is called
         Command::Call => rounds.start(cx, out),
-        Command::Yield => rounds.candidacy_mut().abstain(cx),
+        Command::Yield => {
+            let winner = Rounds::winner(rounds);
+            rounds.candidacy_mut().abstain(cx, winner);
+        }
     }
 }
 

@@ -205,3 +205,29 @@ fn a_member_that_may_not_lead_never_does() {
     net.crash(1).run_secs(15);
     assert_eq!(net.leader(), Some(NodeId(1)));
 }
+
+#[test]
+fn a_leader_that_is_asked_to_yield_where_nobody_else_can_lead_goes_on() {
+    let make = |index| (Config { may_lead: index == 3, ..config(index) }, Bully::default(), NoMutex);
+    let mut net = Net::new(4, complete, make).in_group();
+    net.run_secs(15);
+    let term = net.nodes[3].as_ref().unwrap().acting_term(net.now);
+    net.put(3, Input::Election(Command::Yield));
+    for _ in 0..20 {
+        net.run_secs(1);
+        assert_eq!(net.leader(), Some(NodeId(4)));
+    }
+    assert!(term.is_some() && net.nodes[3].as_ref().unwrap().acting_term(net.now) == term, "under the same term");
+}
+
+#[test]
+fn a_leader_whose_only_rival_is_down_does_not_hand_over_to_it() {
+    let make = |index| (Config { may_lead: index > 1, ..config(index) }, Bully::default(), NoMutex);
+    let mut net = Net::new(4, complete, make).in_group();
+    net.run_secs(15);
+    net.crash(2).run_secs(15).put(3, Input::Election(Command::Yield));
+    for _ in 0..20 {
+        net.run_secs(1);
+        assert_eq!(net.leader(), Some(NodeId(4)));
+    }
+}
