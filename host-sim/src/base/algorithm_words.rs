@@ -46,7 +46,7 @@ mod tests {
     fn a_wrong_option_gives_a_sentence_with_those_there_are() {
         let text = check_words("election", "ring:winner=best", AnyElection::OPTIONS).unwrap_err();
         assert!(text.starts_with("\"winner=best\" is no option of the election \"ring\": it has direction="), "{text}");
-        let text = check_words("mutex", "central:fast=yes", AnyMutex::OPTIONS).unwrap_err();
-        assert_eq!(text, "the mutex \"central\" has no options, and was given \"fast=yes\"");
+        let text = check_words("mutex", "voting:fast=yes", AnyMutex::OPTIONS).unwrap_err();
+        assert_eq!(text, "the mutex \"voting\" has no options, and was given \"fast=yes\"");
     }
 }

@@ -4,7 +4,7 @@ use super::ScenarioError;
 use super::raw::RawLocks;
 use super::read::Spanned;
 use super::validate::Reader;
-use super::values::{Nodes, Share};
+use super::values::{Nodes, Share, Time};
 use crate::base::Micros;
 use crate::base::rng::Probability;
 use crate::workload::locks::LockPlan;
@@ -38,6 +38,7 @@ pub(super) fn locks(
         hold: range(&raw.hold, (10_000, 100_000))?,
         lease,
         write: range(&raw.write, (0, 0))?,
+        timeout: raw.timeout.map(|Time(timeout)| timeout),
         try_only: probability(raw.try_only),
         cancel: probability(raw.cancel),
         renew: probability(raw.renew),

@@ -165,6 +165,7 @@ pub(super) struct RawLocks {
     pub(super) hold: Option<Spanned<Between<Time>>>,
     pub(super) lease: Option<Spanned<Between<Time>>>,
     pub(super) write: Option<Spanned<Between<Time>>>,
+    pub(super) timeout: Option<Time>,
     #[serde(rename = "try")]
     pub(super) try_only: Option<Share>,
     pub(super) cancel: Option<Share>,

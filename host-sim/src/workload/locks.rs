@@ -23,6 +23,8 @@ pub struct LockPlan {
     pub(crate) lease: (Micros, Micros),
     /// The delay of a write to the resource.
     pub(crate) write: (Micros, Micros),
+    /// How long a request waits before it is withdrawn; `None`: for ever.
+    pub(crate) timeout: Option<Micros>,
     /// How often a request prefers a refusal to waiting.
     pub(crate) try_only: Probability,
     pub(crate) cancel: Probability,
@@ -70,7 +72,7 @@ pub(crate) type Scheduled = Option<(Micros, u32)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContenderAction {
-    Request { try_only: bool, lease: Micros },
+    Request { try_only: bool, lease: Micros, timeout: Option<Micros> },
     Cancel,
     Renew { lease: Micros },
     Release,
@@ -179,7 +181,7 @@ impl LockWorkload {
                 let cancels = self.rng.happens(plan.cancel);
                 let waits = self.rng.between(0, plan.think.1);
                 let next = if cancels { self.schedule(slot, lock, now + waits) } else { None };
-                Some((lock, ContenderAction::Request { try_only, lease }, next))
+                Some((lock, ContenderAction::Request { try_only, lease, timeout: self.plan.timeout }, next))
             }
             ContenderState::Requesting => Some((lock, ContenderAction::Cancel, None)),
             ContenderState::Holding { release_at, .. } if now >= release_at => {
@@ -278,6 +280,7 @@ mod tests {
             hold: (HOLD, HOLD),
             lease: (1_000, 1_000),
             write: (5, 5),
+            timeout: None,
             try_only: Probability::NEVER,
             cancel: Probability::NEVER,
             renew: Probability::NEVER,
@@ -295,7 +298,7 @@ mod tests {
         let mut workload = workload(true);
         let (at, action) = workload.start(1, 1, 0).unwrap();
         assert_eq!(at, THINK);
-        let request = ContenderAction::Request { try_only: false, lease: 1_000 };
+        let request = ContenderAction::Request { try_only: false, lease: 1_000, timeout: None };
         assert_eq!(workload.act(1, action, at), Some((1, request, None)));
         workload.on_request(1, 1, at);
         assert!(workload.waiters().eq([(1, 1, at)]));

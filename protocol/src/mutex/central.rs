@@ -3,7 +3,8 @@
 //!
 //! A member sends its request to the leader. The leader grants a free lock at once; otherwise it queues the request and
 //! says so: silence means failure, never a long queue. When the holder releases the lock, or its lease ends, the next
-//! in the queue gets it. After a failover every member reports its holds to the new leader and requests again.
+//! in the queue gets it. A queued request has a ticket. After a failover every member reports its holds to the new leader
+//! and requests again, with its tickets: the queue of the new leader has the order of the old one.
 //!
 //! # Paper
 //! None is the origin; every textbook describes it. Leases: C. Gray, D. Cheriton, SOSP 1989. A sequencer with every
@@ -18,7 +19,8 @@
 //! # Messages
 //! [`Message::Request`], [`Message::Grant`], [`Message::Release`]. [`Message::Waiting`] to a queued member,
 //! [`Message::Refused`] to a refused one. [`Message::Cancel`] from a queued member; [`Message::Renew`] and
-//! [`Message::Renewed`] for a longer hold. [`Message::Follows`] from every member to a new leader.
+//! [`Message::Renewed`] for a longer hold. [`Message::Requeue`] for each request that waits, then [`Message::Follows`],
+//! from every member to a new leader.
 //!
 //! # Cost
 //! Three messages an entry and exit, four if the lock was taken; none where the leader itself requests. A failover: n-1
@@ -29,9 +31,12 @@
 //!   between the two, 3 % either way, is all the delay before the next grant: it covers clocks, and fences cover a
 //!   holder that slept ([`super::Fence`]: the leader's term, and a count).
 //! - The queue is not stored. A new leader grants nothing before the whole group has reported its holds, or the longest
-//!   lease has passed; then it queues the requests that are made again, in the order in which they arrive.
+//!   lease has passed; by then the requests that wait were made again, and are queued in the order of their tickets. A
+//!   request whose [`Message::Waiting`] was lost has no ticket: it comes after those that have one.
+//! - With [`Options::lock_delay`] a lock that was not released stays taken for that much longer than its lease: for
+//!   resources that cannot check fences, and holders that sleep or write late. Burrows calls it lock-delay.
 //! - The lease of a holder that restarted has to pass; the restarted member queues for the same lock like any other.
-//! - The order is that of arrival, not of Lamport time. A member that was suspected to be down has lost its position.
+//! - The order is that of arrival, not of Lamport time. A member that was suspected to be down gets its position back.
 //! - No message is sure to arrive: a waiting member that gets no reply for a while requests again, and keeps its
 //!   position. A renewal without a reply is not repeated: the application is warned in time, and may repeat it.
 
@@ -39,15 +44,16 @@ use super::client::{ClientAction, Granted, LockClient, LockRequest, Renewal};
 use super::{Command, Fence, LOCKS_MAX, LockId, Mutex, Notice, Refusal};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::NodeId;
-use crate::base::options::Configurable;
+use crate::base::options::{Configurable, OptionKeys, set_all};
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
+use heapless::Vec;
 use server::{Grant, LockServer, QueueStatus, Request, knows_own_holds};
 
 mod message;
 mod server;
 
-pub use message::Message;
+pub use message::{Message, Ticket};
 
 /// Grants sent in one step; the next step goes on.
 const GRANTS_MAX: usize = 3;
@@ -69,6 +75,13 @@ enum Role {
     Server,
 }
 
+/// Options of the central lock; the same at all members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// How much longer than its lease a lock stays taken that was not released.
+    pub lock_delay: Duration,
+}
+
 /// The central lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Central {
@@ -77,11 +90,35 @@ pub struct Central {
     /// The grants. A leader that loses its lease and regains it under the same term continues: no other has granted
     /// anything meanwhile.
     server: LockServer,
+    /// The tickets of the requests that wait.
+    tickets: Vec<(LockId, Ticket), LOCKS_MAX>,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl Central {
+    /// Makes a member of a group with these options.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { server: LockServer::new(options.lock_delay), ..Self::default() }
+    }
+
+    fn ticket(&self, lock: LockId) -> Option<Ticket> {
+        self.tickets.iter().find(|(known, _)| *known == lock).map(|&(_, ticket)| ticket)
+    }
+
+    /// Keeps the ticket of an own request, and only those of requests that wait.
+    fn keep_ticket(&mut self, lock: LockId, ticket: Ticket) {
+        self.tickets.retain(|(known, _)| *known != lock);
+        let _ = self.tickets.push((lock, ticket)); // there is room: the tables have one size
+        self.drop_tickets();
+    }
+
+    fn drop_tickets(&mut self) {
+        let Self { client, tickets, .. } = self;
+        tickets.retain(|&(lock, _)| client.get(lock).is_some_and(LockRequest::is_waiting));
+    }
+
     fn run(&mut self, cx: &Context<'_>, action: ClientAction, out: &mut Out) {
         match action {
             ClientAction::Acquire(request) => self.request(cx, request, out),
@@ -98,6 +135,7 @@ impl Central {
     /// Sends a request to the server, or serves it here.
     fn request(&mut self, cx: &Context<'_>, request: LockRequest, out: &mut Out) {
         let (LockRequest { lock, number, lease, .. }, trying) = (request, request.is_trying());
+        let ticket = self.ticket(lock);
         match &mut self.role {
             Role::Leaderless if trying => self.client.refuse(lock, number, Refusal::Busy, out),
             Role::Leaderless => {} // it goes to the next leader
@@ -105,9 +143,13 @@ impl Central {
                 if !self.client.iter().any(|other| other.lock != lock && other.is_waiting()) {
                     *retry_at = cx.now.after(cx.timing.lease());
                 }
-                out.send(cx.roster.set_of(*server), Message::Request { lock, request: number, lease, trying });
+                let message = match ticket {
+                    Some(ticket) => Message::Requeue { lock, request: number, lease, ticket },
+                    None => Message::Request { lock, request: number, lease, trying },
+                };
+                out.send(cx.roster.set_of(*server), message);
             }
-            Role::Server => self.serve(cx, Request { node: cx.me, lock, number, lease }, trying, out),
+            Role::Server => self.serve(cx, Request { node: cx.me, lock, number, lease }, (trying, ticket), out),
         }
     }
 
@@ -153,12 +195,13 @@ impl Central {
         self.repeat_requests(cx, out);
     }
 
-    /// Reports this member's holds to the leader, and requests again.
+    /// Requests again, and reports this member's holds to the leader. The leader may grant locks once all have reported:
+    /// by then it has their requests.
     fn report(&mut self, cx: &Context<'_>, out: &mut Out) {
         let Role::Client { server, term, .. } = self.role else { return };
-        let (held, complete) = (self.held(), knows_own_holds(cx));
-        out.send(cx.roster.set_of(server), Message::Follows { term, held, complete });
         self.repeat_requests(cx, out);
+        let (held, complete, since) = (self.held(), knows_own_holds(cx), cx.lamport);
+        out.send(cx.roster.set_of(server), Message::Follows { term, held, complete, since });
     }
 
     /// Restarts all waiting requests: a grant of an earlier one does not count any more. The position in the queue is
@@ -187,12 +230,14 @@ impl Central {
     }
 
     /// Takes a request as server: queues or refuses it. A grant follows at the end of this step, or in the next.
-    fn serve(&mut self, cx: &Context<'_>, request: Request, trying: bool, out: &mut Out) {
+    fn serve(&mut self, cx: &Context<'_>, request: Request, (trying, ticket): (bool, Option<Ticket>), out: &mut Out) {
         if self.role != Role::Server {
             return; // the member will request again
         }
         let Request { node, lock, number, .. } = request;
-        match self.server.request(cx.now, request) {
+        let status = self.server.request(cx.now, request, ticket);
+        let queued = self.server.ticket(node, lock);
+        match status {
             QueueStatus::Behind(0) if self.server.is_open() => {}
             QueueStatus::Held | QueueStatus::Stale => {}
             QueueStatus::Full => self.refuse(cx, request, Refusal::Full, out),
@@ -200,9 +245,14 @@ impl Central {
                 self.server.end(node, lock, number);
                 self.refuse(cx, request, Refusal::Busy, out);
             }
-            QueueStatus::Behind(ahead) if node == cx.me => self.client.notify_waiting(lock, number, ahead, out),
             QueueStatus::Behind(ahead) => {
-                out.send(cx.roster.set_of(node), Message::Waiting { lock, request: number, ahead });
+                let Some(ticket) = queued else { return };
+                if node == cx.me {
+                    self.client.notify_waiting(lock, number, ahead, out);
+                    self.keep_ticket(lock, ticket);
+                } else {
+                    out.send(cx.roster.set_of(node), Message::Waiting { lock, request: number, ahead, ticket });
+                }
             }
         }
     }
@@ -236,7 +286,10 @@ impl Central {
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
             Message::Request { lock, request, lease, trying } => {
-                self.serve(cx, Request { node: from, lock, number: request, lease }, trying, out);
+                self.serve(cx, Request { node: from, lock, number: request, lease }, (trying, None), out);
+            }
+            Message::Requeue { lock, request, lease, ticket } => {
+                self.serve(cx, Request { node: from, lock, number: request, lease }, (false, Some(ticket)), out);
             }
             Message::Release { lock, request } | Message::Cancel { lock, request } => {
                 self.server.end(from, lock, request);
@@ -252,16 +305,21 @@ impl Central {
                     self.refuse(cx, renewal, Refusal::NotHeld, out);
                 }
             }
-            Message::Follows { term, held, complete } => {
+            Message::Follows { term, held, complete, since } => {
                 // A member that names another term will learn of the right one.
                 if self.role == Role::Server && self.server.term() == term {
-                    self.server.on_report(cx, from, &held, complete);
+                    self.server.on_report(cx, from, &held, (complete, since));
                 }
             }
             Message::Grant { lock, request, fence, waited } => {
                 self.on_grant(cx, from, Grant { node: cx.me, lock, number: request, fence, waited }, out);
             }
-            Message::Waiting { lock, request, ahead } => self.client.notify_waiting(lock, request, ahead, out),
+            Message::Waiting { lock, request, ahead, ticket } => {
+                if self.client.waiting(lock, request).is_some() {
+                    self.client.notify_waiting(lock, request, ahead, out);
+                    self.keep_ticket(lock, ticket);
+                }
+            }
             Message::Renewed { lock, number } => {
                 if let Some(renewal) = self.client.get(lock).and_then(LockRequest::renewal) {
                     self.client.extend(lock, number, renewal.until(), out);
@@ -328,9 +386,11 @@ impl Algorithm for Central {
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Command>, out: &mut Out) {
         while let Some(LockRequest { lock, number, .. }) = self.client.expire(cx.now, out) {
-            self.server.end(cx.me, lock, number); // another server counts the lease by itself
+            if !self.server.delays() {
+                self.server.end(cx.me, lock, number); // another server counts the lease by itself
+            }
         }
-        match input {
+        match self.client.input(cx, input) {
             Input::Message { from, message, .. } => {
                 // Of several waiting requests the server may have lost another.
                 let waiting = self.client.iter().filter(|request| request.is_waiting()).count();
@@ -354,6 +414,7 @@ impl Algorithm for Central {
             self.repeat_requests(cx, out);
         }
         self.send_grants(cx, out);
+        self.drop_tickets();
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -372,7 +433,19 @@ impl Mutex for Central {
     }
 }
 
-impl Configurable for Central {}
+impl Configurable for Central {
+    const OPTIONS: OptionKeys = &[("lock-delay", &["0", "..."])];
+
+    fn from_options(words: &str) -> Option<Self> {
+        let mut options = Options::default();
+        set_all(words, |key, value| {
+            let seconds: u8 = value.parse().ok().filter(|_| key == "lock-delay")?;
+            options.lock_delay = Duration::from_secs(u32::from(seconds));
+            Some(())
+        })?;
+        Some(Self::new(options))
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The application's side of a lock, the same for every algorithm: this node's requests and holds.
 
 use super::{Command, Fence, LockId, Notice, Refusal};
-use crate::algorithm::{Context, Outbox};
+use crate::algorithm::{Context, Input, Outbox};
 use crate::base::config::lease_at_holder;
 use crate::base::lamport::LamportTime;
 use crate::base::time::{Duration, Instant, earliest};
@@ -34,6 +34,8 @@ pub enum Phase {
         trying: bool,
         /// The number of requests ahead in the last notice.
         ahead: Option<u8>,
+        /// When the application stops waiting.
+        give_up_at: Option<Instant>,
     },
     /// Granted.
     Held {
@@ -128,11 +130,14 @@ impl LockClient {
     pub fn command<M>(&mut self, cx: &Context<'_>, command: Command, out: &mut Out<M>) -> Option<ClientAction> {
         let lock = command.lock();
         let action = match command {
-            Command::Acquire { lease, .. } => self.request(cx, lock, lease, false),
-            Command::Try { lease, .. } => self.request(cx, lock, lease, true),
+            Command::Acquire { lease, .. } => self.request(cx, lock, lease, (false, None)),
+            Command::AcquireWithin { lease, wait, .. } => {
+                self.request(cx, lock, lease, (false, Some(cx.now.after(wait))))
+            }
+            Command::Try { lease, .. } => self.request(cx, lock, lease, (true, None)),
             Command::Renew { lease, .. } => self.renew(cx, lock, lease),
             Command::Release { .. } => self.release(cx, lock, out),
-            Command::Cancel { .. } => self.cancel(lock, out),
+            Command::Cancel { .. } => self.cancel(cx, lock, out),
         };
         action.map_err(|reason| out.notify(Notice::Refused { lock, reason })).ok()
     }
@@ -212,12 +217,23 @@ impl LockClient {
                 out.notify(Notice::Expiring { lock: request.lock, until: *until });
             }
         }
-        let lost = *self.requests.iter().find(|request| request.deadline().is_some_and(|at| at <= now))?;
+        let over = |request: &&LockRequest| !request.is_waiting() && request.deadline().is_some_and(|at| at <= now);
+        let lost = *self.requests.iter().find(over)?;
         self.lose(lost.lock, out);
         Some(lost)
     }
 
-    /// Returns when a hold ends, or the application must be warned of its end.
+    /// Returns the input of a step: on a timeout, the withdrawal of a request that has waited for as long as the
+    /// application wants. One a step; the next is due at once.
+    pub(super) fn input<M>(&self, cx: &Context<'_>, input: Input<M, Command>) -> Input<M, Command> {
+        let timed_out = self.requests.iter().find(|request| request.has_timed_out(cx.now));
+        match (input, timed_out) {
+            (Input::Timeout, Some(&LockRequest { lock, .. })) => Input::Command(Command::Cancel { lock }),
+            (input, _) => input,
+        }
+    }
+
+    /// Returns when a wait or a hold ends, or the application must be warned of its end.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.requests.iter().fold(None, |soonest, request| earliest(soonest, request.deadline()))
     }
@@ -227,7 +243,7 @@ impl LockClient {
         cx: &Context<'_>,
         lock: LockId,
         lease: Duration,
-        trying: bool,
+        (trying, give_up_at): (bool, Option<Instant>),
     ) -> Result<ClientAction, Refusal> {
         if self.get(lock).is_some() {
             return Err(Refusal::Reentry);
@@ -236,7 +252,7 @@ impl LockClient {
         if !cx.view.meets(cx.roster.set_of(cx.me)) {
             return Err(Refusal::Outside);
         }
-        let phase = Phase::Waiting { trying, ahead: None };
+        let phase = Phase::Waiting { trying, ahead: None, give_up_at };
         let request = LockRequest { lock, number: cx.lamport, requested_at: cx.now, lease, phase };
         self.requests.push(request).map_err(|_| Refusal::Full)?;
         Ok(ClientAction::Acquire(request))
@@ -260,10 +276,11 @@ impl LockClient {
         Ok(ClientAction::Release(request))
     }
 
-    fn cancel<M>(&mut self, lock: LockId, out: &mut Out<M>) -> Result<ClientAction, Refusal> {
+    fn cancel<M>(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out<M>) -> Result<ClientAction, Refusal> {
         let request = *self.get(lock).filter(|request| request.is_waiting()).ok_or(Refusal::NotHeld)?;
         self.remove(lock);
-        out.notify(Notice::Refused { lock, reason: Refusal::Cancelled });
+        let reason = if request.has_timed_out(cx.now) { Refusal::TimedOut } else { Refusal::Cancelled };
+        out.notify(Notice::Refused { lock, reason });
         Ok(ClientAction::Cancel(request))
     }
 
@@ -302,10 +319,15 @@ impl LockRequest {
         }
     }
 
-    /// Returns when the hold ends, or the application must be warned of its end.
+    /// Returns whether the request waits, and has waited for as long as the application wants.
+    fn has_timed_out(&self, now: Instant) -> bool {
+        matches!(self.phase, Phase::Waiting { give_up_at: Some(at), .. } if at <= now)
+    }
+
+    /// Returns when the wait or the hold ends, or the application must be warned of the end of the hold.
     fn deadline(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Waiting { .. } => None,
+            Phase::Waiting { give_up_at, .. } => give_up_at,
             Phase::Held { until, warned: true, .. } => Some(until),
             Phase::Held { until, warned: false, .. } => Some(until.before(self.lease.mul_ratio(1, 4))),
         }

@@ -33,6 +33,9 @@
 //! no permission.
 //!
 //! # Departures
+//! - [`EntryRule::LaterMessage`] is the paper's rule, to the letter: any message of a later time will do, of whatever
+//!   round and lock. It needs the paper's network, in which no message is lost and no member leaves: a message that is
+//!   abandoned, to a member wrongly suspected, may let two in. It is there to be compared; the rest is about the default.
 //! - Lecture notes wait for an acknowledgement of every member; the paper for any later message. Here it is an
 //!   acknowledgement of this round, sent later than the request. Another message orders requests as well, but promises
 //!   nothing: its sender may never receive the request, and would not wait for a holder that leaves the view.
@@ -48,6 +51,8 @@ use super::{LOCKS_MAX, LockId, Notice, Refusal};
 use crate::algorithm::{Context, Input, Outbox};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::lamport::LamportTime;
+use crate::base::named;
+use crate::base::options::{Configurable, OptionKeys, set_all};
 use crate::base::time::Instant;
 use crate::wire::impl_message;
 use heapless::Vec;
@@ -83,15 +88,34 @@ impl_message! {
     }
 }
 
+/// What a member waits for before it enters, from every other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EntryRule {
+    /// An acknowledgement of this round.
+    #[default]
+    Acknowledged,
+    /// Any message of a later time, as in the paper.
+    LaterMessage,
+}
+
+named! { EntryRule: Acknowledged = "acknowledged", LaterMessage = "later-message" }
+
 /// Lamport's lock, at one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lamport {
     permissions: Permissions,
+    entry: EntryRule,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl Lamport {
+    /// Makes a member of a group with this rule of entry; the same at all members.
+    #[must_use]
+    pub fn new(entry: EntryRule) -> Self {
+        Self { entry, ..Self::default() }
+    }
+
     /// Returns the queue for `lock` at this member, head first.
     pub fn queue<'a>(&'a self, cx: &'a Context<'_>, lock: LockId) -> impl Iterator<Item = (LamportTime, NodeId)> + 'a {
         let own = self.permissions.client.get(lock).map(|request| own_priority(cx, request));
@@ -146,6 +170,10 @@ impl Lamport {
                     self.permissions.remove_peer_requests(lock, cx.roster.set_of(from));
                 }
             }
+        }
+        match self.entry {
+            EntryRule::Acknowledged => {} // counted above
+            EntryRule::LaterMessage => self.permissions.count_later_message(cx, sender),
         }
     }
 
@@ -202,3 +230,16 @@ impl Lamport {
 }
 
 impl_mutex!(Lamport);
+
+impl Configurable for Lamport {
+    const OPTIONS: OptionKeys = &[("entry", EntryRule::NAMES)];
+
+    fn from_options(words: &str) -> Option<Self> {
+        let mut entry = EntryRule::default();
+        set_all(words, |key, value| {
+            entry = EntryRule::by_name(value).filter(|_| key == "entry")?;
+            Some(())
+        })?;
+        Some(Self::new(entry))
+    }
+}

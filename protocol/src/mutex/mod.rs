@@ -81,11 +81,14 @@ impl LockId {
 /// A command of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[expect(missing_docs, reason = "the fields are the lock and the length of the lease")]
+#[expect(missing_docs, reason = "the fields are the lock, the length of the lease and of the wait")]
 pub enum Command {
     /// Requests the lock and waits for it. `lease` is at most [`crate::Timing::lock_lease`]; the holder counts it from
     /// the latest moment at which the lock surely was not granted yet, so a slow grant is a short one.
     Acquire { lock: LockId, lease: Duration },
+    /// Requests the lock and waits for it for `wait` at most: then the request is withdrawn, and refused as
+    /// [`Refusal::TimedOut`].
+    AcquireWithin { lock: LockId, lease: Duration, wait: Duration },
     /// Requests the lock, to be granted now or refused.
     Try { lock: LockId, lease: Duration },
     /// Requests to keep the lock for `lease` from now.
@@ -101,7 +104,7 @@ impl Command {
     /// never has to wait for room.
     pub(crate) const fn is_request(&self) -> bool {
         match self {
-            Self::Acquire { .. } | Self::Try { .. } | Self::Renew { .. } => true,
+            Self::Acquire { .. } | Self::AcquireWithin { .. } | Self::Try { .. } | Self::Renew { .. } => true,
             Self::Release { .. } | Self::Cancel { .. } => false,
         }
     }
@@ -111,6 +114,7 @@ impl Command {
     pub const fn lock(&self) -> LockId {
         match *self {
             Self::Acquire { lock, .. }
+            | Self::AcquireWithin { lock, .. }
             | Self::Try { lock, .. }
             | Self::Renew { lock, .. }
             | Self::Release { lock }
@@ -158,11 +162,13 @@ pub enum Refusal {
     Outside,
     /// This node has no locks.
     NoLocks,
+    /// The request waited for as long as [`Command::AcquireWithin`] allows.
+    TimedOut,
 }
 
 impl Refusal {
     /// All reasons.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Reentry,
         Self::Busy,
         Self::Full,
@@ -171,6 +177,7 @@ impl Refusal {
         Self::Cancelled,
         Self::Outside,
         Self::NoLocks,
+        Self::TimedOut,
     ];
 
     /// Returns the reason as a clause for people.
@@ -185,6 +192,7 @@ impl Refusal {
             Self::Cancelled => "the request was cancelled",
             Self::Outside => "this node is not in the view",
             Self::NoLocks => "this node has no locks",
+            Self::TimedOut => "it was not granted in time",
         }
     }
 }

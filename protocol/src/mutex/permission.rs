@@ -50,7 +50,7 @@ macro_rules! impl_mutex {
             fn handle(&mut self, cx: &Context<'_>, input: Input<Message, $crate::mutex::Command>, out: &mut Out) {
                 self.expire(cx, out);
                 self.permissions.update_view(cx);
-                match input {
+                match self.permissions.client.input(cx, input) {
                     Input::Message { from, sent_at, message } => self.on_message(cx, (from, sent_at), message, out),
                     Input::Command(command) => {
                         if let Some(ended) = self.permissions.command(cx, command, out) {
@@ -86,8 +86,6 @@ macro_rules! impl_mutex {
                 self.permissions.floor()
             }
         }
-
-        impl $crate::base::options::Configurable for $lock {}
     };
 }
 
@@ -354,6 +352,14 @@ impl Permissions {
         while !is_step_full(out) {
             let Some((to, lock, rounds)) = self.grant_one_lock(cx, &ready) else { return };
             out.send(to, reply(&self.client, lock, rounds));
+        }
+    }
+
+    /// Counts a message of `from` as its permission for every open round that was requested before it was sent.
+    pub(super) fn count_later_message(&mut self, cx: &Context<'_>, (from, sent_at): (NodeId, LamportTime)) {
+        let sender = cx.roster.set_of(from);
+        for round in self.rounds.iter_mut().filter(|round| (sent_at, from) > (round.request, cx.me)) {
+            round.granted = round.granted.with(sender);
         }
     }
 

@@ -343,3 +343,5 @@ fn request_number(cx: &Context<'_>) -> u32 {
 }
 
 impl_mutex!(Raymond);
+
+impl crate::base::options::Configurable for Raymond {}

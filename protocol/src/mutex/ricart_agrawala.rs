@@ -180,3 +180,5 @@ impl RicartAgrawala {
 }
 
 impl_mutex!(RicartAgrawala);
+
+impl crate::base::options::Configurable for RicartAgrawala {}

@@ -364,3 +364,5 @@ impl_mutex! {
         1
     }
 }
+
+impl crate::base::options::Configurable for SuzukiKasami {}

@@ -77,6 +77,20 @@ impl TokenManager {
         self.issuer.is_some()
     }
 
+    /// Leases the token of `lock` to every member it will come to, if this node is the issuer.
+    pub(super) fn lease_to_all(&mut self, cx: &Context<'_>, lock: LockId) {
+        if let Some(issued) = self.issuer.as_mut().and_then(|issuer| issuer.get_mut(lock)) {
+            issued.lease(cx);
+        }
+    }
+
+    /// Replaces the token of `lock` by another, if this node is the issuer.
+    pub(super) fn reissue(&mut self, cx: &Context<'_>, lock: LockId) {
+        if let Some(issuer) = &mut self.issuer {
+            issuer.recall(cx, lock, cx.now);
+        }
+    }
+
     pub(super) fn locks(&self) -> Vec<LockId, LOCKS_MAX> {
         let mut locks = Vec::new();
         for local in &self.tokens {

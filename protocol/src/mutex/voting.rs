@@ -172,7 +172,7 @@ impl Algorithm for Voting {
             self.ballots.retain(|ballot| ballot.lock != lost.lock);
         }
         let mut out = LoopbackOutbox::new(cx, out);
-        match input {
+        match self.client.input(cx, input) {
             Input::Command(command) => self.command(cx, command, &mut out),
             Input::Message { from, message, .. } => {
                 if let Some(slot) = cx.roster.slot_of(from) {

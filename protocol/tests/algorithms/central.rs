@@ -3,6 +3,7 @@
 use crate::support::prelude::*;
 use protocol::base::config::lease_at_grantor;
 use protocol::election;
+use protocol::mutex::central::Options;
 use protocol::mutex::{Central, Command, Notice};
 use protocol::node::Input;
 
@@ -124,6 +125,70 @@ fn mc5_when_the_coordinator_crashes_the_holder_keeps_the_lock_and_the_waiting_ar
     }
     entered.sort_unstable();
     assert_eq!(entered, [1, 2], "both asked again by themselves");
+}
+
+/// Five members, the last of which leads; one holds the lock, and the others asked for it in this order.
+fn queued(order: [usize; 3], holder: usize) -> LockNet<Central> {
+    let mut locks = group(5);
+    locks.acquire(holder).run_ms(50);
+    for index in order {
+        locks.acquire(index).run_ms(50);
+    }
+    locks
+}
+
+/// The order in which the lock is granted, released as soon as it is.
+fn served(locks: &mut LockNet<Central>, count: usize) -> Vec<usize> {
+    let mut order = Vec::new();
+    let end = locks.net.now.after(Duration::from_secs(60));
+    while order.len() < count {
+        assert!(locks.net.now < end, "{order:?}");
+        if let Some(holder) = locks.run_ms(1).holder() {
+            order.push(holder);
+            locks.release(holder);
+        }
+    }
+    order
+}
+
+#[test]
+fn mc5_waiters_keep_their_order_when_the_coordinator_crashes() {
+    for order in [[1, 2, 3], [3, 2, 1], [2, 3, 1], [3, 1, 2]] {
+        let mut locks = queued(order, 0);
+        locks.crash(4).run_secs(2);
+        let order_after: Vec<_> = served(&mut locks, 4).into_iter().filter(|&index| index != 0).collect();
+        assert_eq!(order_after, order, "the next leader is 3, which waits too");
+    }
+}
+
+#[test]
+fn mc5_waiters_keep_their_order_over_two_failovers_and_come_before_those_that_asked_later() {
+    let mut locks = queued([2, 1, 3], 0);
+    locks.net.put(4, Input::Election(election::Command::Yield));
+    locks.run_ms(1_700).acquire(4).run_ms(50);
+    locks.net.put(3, Input::Election(election::Command::Yield));
+    locks.run_ms(1_700);
+    assert_ne!(locks.net.leader(), Some(NodeId(4)), "another leads");
+    assert_eq!(served(&mut locks, 4), [2, 1, 3, 4], "the lease of the holder has ended");
+}
+
+#[test]
+fn with_a_lock_delay_a_lock_that_was_not_released_stays_taken_for_longer() {
+    let delay = Duration::from_secs(2);
+    let wait = |lock: Central, crash: bool| {
+        let mut locks = LockNet::new(5, Central::KIND, lock);
+        locks.acquire(0).run_ms(50).acquire(1).run_ms(50);
+        if crash {
+            locks.crash(0)
+        } else {
+            locks.release(0)
+        };
+        locks.await_holder(1)
+    };
+    let delayed = || Central::new(Options { lock_delay: delay });
+    assert!(wait(delayed(), false) < Duration::from_millis(50), "a lock that is released is free at once");
+    let (without, with) = (wait(Central::default(), true), wait(delayed(), true));
+    assert!(with >= without.plus(delay) && with < without.plus(delay).plus(millis(100)), "{without:?}, {with:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::permission_locks::lamports;
 use crate::support::prelude::*;
 use protocol::base::ids::SLOTS_MAX;
-use protocol::mutex::lamport::Message;
+use protocol::mutex::lamport::{EntryRule, Message};
 use protocol::mutex::permission::PermissionMessage;
 use protocol::mutex::{Lamport, Notice};
 
@@ -126,4 +126,18 @@ fn an_ack_of_an_earlier_round_admits_no_node() {
     assert_eq!(lab.holders(), []);
     lab.hand(3, 1, last);
     assert_eq!(lab.holders(), [1]);
+}
+
+#[test]
+fn x14_by_the_papers_rule_a_later_request_of_another_is_as_good_as_its_acknowledgement() {
+    for (rule, enters) in [(EntryRule::Acknowledged, false), (EntryRule::LaterMessage, true)] {
+        let mut lab = Lab::new(&[3, 5], Order::Sent, 0, |_| Lamport::new(rule));
+        lab.acquire(3).set_clock(5, 9).acquire(5);
+        lab.deliver_from(1, 0); // the later request of 5, which has not received that of 3
+        assert_eq!(lab.holders() == [3], enters, "{rule:?}");
+        lab.deliver_all();
+        assert_eq!(lab.holders(), [3], "and both rules agree in the end");
+        lab.release(3).deliver_all();
+        assert_eq!(lab.holders(), [5]);
+    }
 }

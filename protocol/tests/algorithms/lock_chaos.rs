@@ -136,7 +136,7 @@ impl<M: TestMutex> Storm<M> {
         }
         let role = self.roles[node][which];
         let fits = match command {
-            Command::Acquire { .. } | Command::Try { .. } => role == Role::Idle,
+            Command::Acquire { .. } | Command::AcquireWithin { .. } | Command::Try { .. } => role == Role::Idle,
             Command::Cancel { .. } => role == Role::Waiting,
             Command::Renew { .. } | Command::Release { .. } => matches!(role, Role::Holding { .. }),
         };
@@ -249,4 +249,10 @@ macro_rules! storms_over_every_lock {
 
 mod m1_no_two_hold_a_lock_whatever_goes_wrong_and_all_are_served_in_the_end {
     protocol::for_each_mutex! { storms_over_every_lock }
+
+    #[test]
+    fn token_ring_circulating() {
+        use protocol::mutex::token_ring::{Idle, TokenRing};
+        super::storms("token-ring:token=circulating", &TokenRing::new(Idle::Circulating));
+    }
 }

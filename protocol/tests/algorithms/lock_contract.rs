@@ -50,6 +50,22 @@ fn m1_every_member_that_asks_is_granted_the_lock_once() {
 }
 
 #[test]
+fn a_request_that_may_wait_for_a_while_is_refused_at_the_end_of_it_and_lets_the_others_pass() {
+    let wait = Duration::from_millis(700);
+    every(3, |locks| {
+        locks.enter(0).mark().put(1, Command::AcquireWithin { lock: DOOR, lease: LEASE, wait }).acquire(2);
+        locks.run_ms(690);
+        assert_eq!(locks.refusals(1), []);
+        locks.run_ms(20);
+        assert_eq!(locks.refusals(1), [Refusal::TimedOut]);
+        locks.release(0).await_holder(2);
+        locks.release(2).put(1, Command::AcquireWithin { lock: DOOR, lease: LEASE, wait: LEASE }).await_holder(1);
+        assert_eq!(locks.run_secs(1).holder(), Some(1), "a lock that was granted in time is kept");
+        assert_eq!(locks.refusals(1), [Refusal::TimedOut]);
+    });
+}
+
+#[test]
 fn m2_a_second_request_of_a_holder_or_a_waiting_node_is_refused() {
     every(3, |locks| {
         locks.enter(0).acquire(0).acquire(1).try_acquire(1);

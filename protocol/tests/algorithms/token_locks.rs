@@ -1,6 +1,7 @@
 //! What becomes of tokens when members crash, restart and are cut off: the same on a ring and in a tree.
 
 use crate::support::prelude::*;
+use protocol::mutex::token_ring::Idle;
 use protocol::mutex::{Raymond, TokenRing};
 
 /// A group of so many.
@@ -8,6 +9,10 @@ type Group<M> = fn(usize) -> LockNet<M>;
 
 pub(crate) fn ring(count: usize) -> LockNet<TokenRing> {
     LockNet::new(count, TokenRing::KIND, TokenRing::default())
+}
+
+pub(crate) fn circulating(count: usize) -> LockNet<TokenRing> {
+    LockNet::new(count, TokenRing::KIND, TokenRing::new(Idle::Circulating))
 }
 
 pub(crate) fn tree(count: usize) -> LockNet<Raymond> {
@@ -27,6 +32,27 @@ macro_rules! of_both {
             $(#[test] fn $case() { super::$case(super::tree); })+
         }
     };
+}
+
+/// What does not depend on where an idle token is holds of one that circulates too.
+mod on_a_ring_that_circulates {
+    macro_rules! cases {
+        ($($case:ident)+) => {
+            $(#[test] fn $case() { super::$case(super::circulating); })+
+        };
+    }
+
+    cases! {
+        mt4_the_crash_of_a_bystander_breaks_no_lease
+        mt4_the_crash_of_the_leader_costs_time_only
+        mt4_a_holder_that_is_cut_off_loses_the_lock_before_another_is_granted_it
+        mt4_the_lease_of_a_holder_that_restarts_is_waited_out
+        mt4_a_token_lost_with_its_holder_is_reissued_at_the_end_of_its_lease
+        a_leader_that_restarts_finds_or_reissues_every_token
+        with_30_percent_of_all_frames_lost_all_enter_one_after_the_other
+        m3_two_locks_are_held_by_two_nodes_at_once
+        a_grant_is_renewed_for_as_long_as_the_leader_agrees
+    }
 }
 
 of_both! {

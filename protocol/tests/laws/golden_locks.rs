@@ -32,16 +32,18 @@ fn central() {
     let fence = Fence { term: TERM, count: LamportTime(8) };
     let mut held = [None; LOCKS_MAX];
     held[1] = Some(LOCK);
+    let ticket = central::Ticket { term: 5, number: 300 };
     let cases: &Cases<M> = &[
         (M::Request { lock, request, lease: SPAN, trying: true }, &[&[0], A, X, X, &[1]]),
         (M::Grant { lock, request, fence, waited: SPAN }, &[&[1], A, X, T, &[8], X]),
         (M::Release { lock, request }, &[&[2], A, X]),
-        (M::Waiting { lock, request, ahead: 200 }, &[&[3], A, X, &[200]]),
+        (M::Waiting { lock, request, ahead: 200, ticket }, &[&[3], A, X, &[200, 5], X]),
         (M::Cancel { lock, request }, &[&[4], A, X]),
         (M::Renew { lock, request, number, lease: SPAN }, &[&[5], A, X, &[9], X]),
         (M::Renewed { lock, number }, &[&[6], A, &[9]]),
         (M::Refused { lock, request, reason: Refusal::Busy }, &[&[7], A, X, &[1]]),
-        (M::Follows { term: TERM, held, complete: true }, &[&[8], T, &[0, 1], A, &[0, 0, 1]]),
+        (M::Follows { term: TERM, held, complete: true, since: number }, &[&[8], T, &[0, 1], A, &[0, 0, 1, 9]]),
+        (M::Requeue { lock, request, lease: SPAN, ticket }, &[&[9], A, X, X, &[5], X]),
     ];
     pin(32, cases);
 }
@@ -49,7 +51,7 @@ fn central() {
 #[test]
 fn every_refusal_is_pinned() {
     use Refusal as R;
-    let all = [R::Reentry, R::Busy, R::Full, R::NotHeld, R::Lease, R::Cancelled, R::Outside, R::NoLocks];
+    let all = [R::Reentry, R::Busy, R::Full, R::NotHeld, R::Lease, R::Cancelled, R::Outside, R::NoLocks, R::TimedOut];
     for (number, refusal) in (0_u8..).zip(all) {
         assert_eq!(postcard::to_vec::<_, 4>(&refusal).unwrap(), [number], "{refusal:?}");
     }
@@ -77,6 +79,7 @@ fn token_ring() {
     use token_ring::Message as M;
     let token = Token { epoch: EPOCH, sequence: 300 };
     pin(33, &[(M::Token { lock: LOCK, token }, &[&[0], A, E, X])]);
+    pin(33, &[(M::Circulating { lock: LOCK, token, lap: 9 }, &[&[2], A, E, X, &[9]])]);
     pin_token_messages::<M>(33, 1);
 }
 
@@ -201,7 +204,12 @@ fn the_longest_messages_of_the_locks_fit_a_reliable_message() {
     let grant = maekawa::Message::Grant { lock, request, attempt: u16::MAX, number, waited: span };
     let lengths = [
         length(&central::Message::Grant { lock, request, fence: Fence { term, count: number }, waited: span }),
-        length(&central::Message::Follows { term, held: [Some(LOCK); LOCKS_MAX], complete: true }),
+        length(&central::Message::Follows {
+            term,
+            held: [Some(LOCK); LOCKS_MAX],
+            complete: true,
+            since: LamportTime(u64::MAX),
+        }),
         length(&token_ring::Message::Issuer(TokenMessage::RecallAck { lock, epoch, had: Some(epoch) })),
         length(&lamport::Message::RequestAck { lock, own: Some(request), rounds: rounds.clone() }),
         length(&ricart_agrawala::Message::Reply { lock, rounds }),

@@ -25,6 +25,7 @@ fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         4 => (lock(), lease()).prop_map(|(lock, lease)| Command::Acquire { lock, lease }),
         1 => (lock(), lease()).prop_map(|(lock, lease)| Command::Try { lock, lease }),
+        1 => (lock(), lease(), lease()).prop_map(|(lock, lease, wait)| Command::AcquireWithin { lock, lease, wait }),
         2 => (lock(), lease()).prop_map(|(lock, lease)| Command::Renew { lock, lease }),
         2 => lock().prop_map(|lock| Command::Release { lock }),
         1 => lock().prop_map(|lock| Command::Cancel { lock }),

@@ -110,7 +110,8 @@ pub(super) const EXAMPLES: &str = "Examples:
   conclave node --id 1 --peer 10.255.255.255 --key-file barn.key --members 1,2,3 --election bully --mode quorum --mutex central
   conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new --insecure
   conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --insecure --capacity 9000
-What is typed: call, yield, appoint, release; lock NAME, try NAME, renew NAME, unlock NAME, cancel NAME; submit TEXT";
+What is typed: call, yield, appoint, release; lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME;
+submit TEXT";
 
 /// Finds the address of a node by its name; IPv4, as boards have, comes first.
 fn address(text: &str) -> Result<SocketAddr, String> {

@@ -152,6 +152,7 @@ impl Trial {
             hold: (0, 0),
             lease: (0, 0),
             write: (0, 0),
+            timeout: None,
             try_only: Probability::NEVER,
             cancel: Probability::NEVER,
             renew: Probability::NEVER,

@@ -71,10 +71,13 @@ impl<M: SimNode> World<M> {
         self.schedule_action(slot, next);
         let duration = |micros: Micros| Duration::from_micros(micros as u32);
         let command = match action {
-            ContenderAction::Request { try_only: false, lease } => {
+            ContenderAction::Request { try_only: true, lease, .. } => Command::Try { lock: id, lease: duration(lease) },
+            ContenderAction::Request { lease, timeout: Some(wait), .. } => {
+                Command::AcquireWithin { lock: id, lease: duration(lease), wait: duration(wait) }
+            }
+            ContenderAction::Request { lease, timeout: None, .. } => {
                 Command::Acquire { lock: id, lease: duration(lease) }
             }
-            ContenderAction::Request { try_only: true, lease } => Command::Try { lock: id, lease: duration(lease) },
             ContenderAction::Renew { lease } => Command::Renew { lock: id, lease: duration(lease) },
             ContenderAction::Cancel => Command::Cancel { lock: id },
             ContenderAction::Release => Command::Release { lock: id },
@@ -93,7 +96,7 @@ impl<M: SimNode> World<M> {
         let Some(locks) = self.locks.as_mut().filter(|_| up) else { return };
         let Some(lock) = locks.lock(command.lock()) else { return };
         let event = match command {
-            Command::Acquire { .. } | Command::Try { .. } => {
+            Command::Acquire { .. } | Command::AcquireWithin { .. } | Command::Try { .. } => {
                 locks.on_request(slot, lock, now);
                 LockEvent::Requests { try_only: matches!(command, Command::Try { .. }) }
             }
@@ -190,5 +193,6 @@ fn refusal_name(reason: Refusal) -> &'static str {
         Refusal::Cancelled => "cancelled",
         Refusal::Outside => "outside",
         Refusal::NoLocks => "no-locks",
+        Refusal::TimedOut => "timed-out",
     }
 }

@@ -4,7 +4,7 @@
 //! A grant of the server before may still last. So a new server grants nothing before every member has reported the
 //! locks it holds, or the longest lease has passed.
 
-use super::{Fence, LOCKS_MAX, LockId};
+use super::{Fence, LOCKS_MAX, LockId, Ticket};
 use crate::algorithm::Context;
 use crate::base::config::lease_at_grantor;
 use crate::base::ids::{NodeId, NodeSet};
@@ -69,9 +69,10 @@ struct Waiter {
     number: LamportTime,
     lease: Duration,
     since: Instant,
+    ticket: Ticket,
 }
 
-/// One lock: its holder and its queue, in order of arrival.
+/// One lock: its holder and its queue, in the order of tickets: of arrival, at this server or one before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Entry {
     lock: LockId,
@@ -85,23 +86,36 @@ pub(super) struct LockServer {
     term: Term,
     /// Grants so far: no two have the same fence.
     count: u64,
+    /// Tickets so far, under this term.
+    tickets: u32,
+    /// How much longer than its lease a lock stays taken that was not released.
+    lock_delay: Duration,
     takeover: Option<Takeover>,
     entries: Vec<Entry, LOCKS_MAX>,
 }
 
 impl Default for LockServer {
     fn default() -> Self {
-        Self { term: Term::ZERO, count: 0, takeover: None, entries: Vec::new() }
+        Self::new(Duration::ZERO)
     }
 }
 
 impl LockServer {
+    pub(super) const fn new(lock_delay: Duration) -> Self {
+        Self { term: Term::ZERO, count: 0, tickets: 0, lock_delay, takeover: None, entries: Vec::new() }
+    }
+
+    /// Returns whether a lock that was not released stays taken for longer than its lease.
+    pub(super) fn delays(&self) -> bool {
+        self.lock_delay > Duration::ZERO
+    }
+
     /// Takes over as the only server, under `term`. `held` are this node's own holds, granted by servers before.
     pub(super) fn take_over(&mut self, cx: &Context<'_>, term: Term, held: &[Option<LockId>]) {
-        self.term = term;
+        (self.term, self.tickets) = (term, 0);
         self.entries.clear();
-        self.takeover = Some(Takeover::new(cx));
-        self.on_report(cx, cx.me, held, knows_own_holds(cx));
+        self.takeover = Some(Takeover::new(cx, self.lock_delay));
+        self.on_report(cx, cx.me, held, (knows_own_holds(cx), LamportTime(0)));
     }
 
     pub(super) const fn term(&self) -> Term {
@@ -118,9 +132,18 @@ impl LockServer {
         self.takeover.is_none()
     }
 
-    /// Takes a request. A request already granted is granted again, the same way; a queued one keeps its position.
-    pub(super) fn request(&mut self, now: Instant, request: Request) -> QueueStatus {
+    /// Returns the ticket of a queued request of `node`.
+    pub(super) fn ticket(&self, node: NodeId, lock: LockId) -> Option<Ticket> {
+        let entry = self.entries.iter().find(|entry| entry.lock == lock)?;
+        entry.waiters.iter().find(|waiter| waiter.node == node).map(|waiter| waiter.ticket)
+    }
+
+    /// Takes a request, which a server has given `ticket` before. A request already granted is granted again, the same
+    /// way; a queued one keeps its position.
+    pub(super) fn request(&mut self, now: Instant, request: Request, ticket: Option<Ticket>) -> QueueStatus {
         let Request { node, lock, number, lease } = request;
+        let (next, lock_delay) = (self.tickets.saturating_add(1), self.lock_delay);
+        let ticket = ticket.unwrap_or(Ticket { term: self.term.number, number: next });
         let fence = Fence { term: self.term, count: LamportTime(self.count.saturating_add(1)) };
         let Some(entry) = self.entry(lock) else { return QueueStatus::Full };
         if let Some(holder) = entry.holder.as_mut().filter(|holder| holder.node == Some(node)) {
@@ -130,7 +153,7 @@ impl LockServer {
             holder.notified = false;
             if holder.number < number {
                 // The member released the lock, or never took the grant, and its release was lost.
-                *holder = Holder::new(now, Waiter { node, number, lease, since: now }, fence);
+                *holder = Holder::new(now, Waiter { node, number, lease, since: now, ticket }, fence, lock_delay);
                 self.count = fence.count.0;
             }
             return QueueStatus::Held;
@@ -139,13 +162,16 @@ impl LockServer {
         let behind =
             |position: usize| QueueStatus::Behind(u8::try_from(position.saturating_add(held)).unwrap_or(u8::MAX));
         let Some(position) = entry.waiters.iter().position(|waiter| waiter.node == node) else {
-            let position = entry.waiters.len();
-            let queued = entry.waiters.push(Waiter { node, number, lease, since: now });
-            return queued.map_or(QueueStatus::Full, |()| behind(position));
+            let position = entry.waiters.iter().filter(|waiter| waiter.ticket <= ticket).count();
+            if entry.insert(Waiter { node, number, lease, since: now, ticket }).is_err() {
+                return QueueStatus::Full;
+            }
+            self.tickets = next;
+            return behind(position);
         };
         match entry.waiters.get_mut(position) {
             Some(waiter) if waiter.number > number => return QueueStatus::Stale,
-            Some(waiter) if waiter.number < number => *waiter = Waiter { node, number, lease, since: now },
+            Some(waiter) if waiter.number < number => *waiter = Waiter { number, lease, since: now, ..*waiter },
             Some(_) | None => {} // duplicate
         }
         behind(position)
@@ -166,17 +192,29 @@ impl LockServer {
         let holds = |holder: &&mut Holder| holder.node == Some(renewal.node) && holder.number <= renewal.number;
         let Some(holder) = holder.filter(holds) else { return false };
         holder.number = renewal.number;
-        holder.until = holder.until.max(now.after(lease_at_grantor(renewal.lease)));
+        holder.until = holder.until.max(now.after(lease_at_grantor(renewal.lease)).after(self.lock_delay));
         true
     }
 
-    /// Takes a member's report of the locks it holds: it holds and waits for no others, and a hold this server did not
-    /// grant is of a server before. `complete`: see [`knows_own_holds`].
-    pub(super) fn on_report(&mut self, cx: &Context<'_>, node: NodeId, held: &[Option<LockId>], complete: bool) {
+    /// Takes a member's report of the locks it holds: it holds no others, has no requests numbered below `since`, and a
+    /// hold this server did not grant is of a server before. `complete`: see [`knows_own_holds`].
+    pub(super) fn on_report(
+        &mut self,
+        cx: &Context<'_>,
+        node: NodeId,
+        held: &[Option<LockId>],
+        (complete, since): (bool, LamportTime),
+    ) {
+        let delays = self.delays();
         for entry in &mut self.entries {
             let kept = held.contains(&Some(entry.lock));
-            entry.holder = entry.holder.filter(|holder| holder.node != Some(node) || kept);
-            entry.waiters.retain(|waiter| waiter.node != node);
+            let lost = |holder: &Holder| holder.node == Some(node) && !kept && holder.number < since;
+            entry.holder = match entry.holder {
+                // It was not released: nobody has it, and nobody gets it before the delay is over.
+                Some(holder) if lost(&holder) && delays => Some(Holder { node: None, ..holder }),
+                holder => holder.filter(|holder| !lost(holder)),
+            };
+            entry.waiters.retain(|waiter| waiter.node != node || waiter.number >= since);
         }
         self.remove_unused();
         let Some(Takeover { until, reported }) = self.takeover else { return };
@@ -230,7 +268,7 @@ impl LockServer {
             let first = *entry.waiters.first()?;
             entry.waiters.retain(|waiter| waiter.node != first.node);
             self.count = self.count.saturating_add(1);
-            Holder::new(now, first, Fence { term: self.term, count: LamportTime(self.count) })
+            Holder::new(now, first, Fence { term: self.term, count: LamportTime(self.count) }, self.lock_delay)
         };
         entry.holder = Some(Holder { notified: true, ..holder });
         let Holder { node, number, fence, waited, .. } = holder;
@@ -260,6 +298,18 @@ impl LockServer {
 }
 
 impl Entry {
+    /// Queues a request behind those with lower tickets.
+    fn insert(&mut self, waiter: Waiter) -> Result<(), Waiter> {
+        if self.waiters.is_full() {
+            return Err(waiter);
+        }
+        let mut next = waiter;
+        for queued in self.waiters.iter_mut().filter(|queued| queued.ticket > waiter.ticket) {
+            core::mem::swap(queued, &mut next);
+        }
+        self.waiters.push(next)
+    }
+
     fn is_due(&self, open: bool) -> bool {
         match self.holder {
             Some(holder) => !holder.notified && holder.node.is_some(),
@@ -269,9 +319,9 @@ impl Entry {
 }
 
 impl Holder {
-    fn new(now: Instant, to: Waiter, fence: Fence) -> Self {
-        let Waiter { node, number, lease, since } = to;
-        let until = now.after(lease_at_grantor(lease));
+    fn new(now: Instant, to: Waiter, fence: Fence, lock_delay: Duration) -> Self {
+        let Waiter { node, number, lease, since, .. } = to;
+        let until = now.after(lease_at_grantor(lease)).after(lock_delay);
         Self { node: Some(node), number, fence, waited: now.since(since), until, notified: false }
     }
 
@@ -292,8 +342,8 @@ struct Takeover {
 }
 
 impl Takeover {
-    fn new(cx: &Context<'_>) -> Self {
-        Self { until: cx.now.after(lease_at_grantor(cx.timing.lock_lease)), reported: NodeSet::EMPTY }
+    fn new(cx: &Context<'_>, lock_delay: Duration) -> Self {
+        Self { until: cx.now.after(lease_at_grantor(cx.timing.lock_lease)).after(lock_delay), reported: NodeSet::EMPTY }
     }
 
     /// Returns whether locks may be granted. The whole group must have reported, not only the view: a member that was

@@ -15,6 +15,7 @@ const LEASE: Duration = Duration::from_secs(1);
 const ME: NodeId = NodeId(1);
 const OTHER: NodeId = NodeId(2);
 const THIRD: NodeId = NodeId(3);
+const TICKET: Ticket = Ticket { term: 3, number: 1 };
 
 const fn term(number: u32) -> Term {
     Term { number, by: ME }
@@ -34,7 +35,7 @@ impl Member {
         let mut member = Self::default();
         member.fact(10, Fact::Leader { leader: ME, term: term(3) });
         for from in [OTHER, THIRD] {
-            member.receive(10, from, holds_nothing(3));
+            member.receive(10, from, holds_nothing(3, 10));
         }
         member
     }
@@ -84,8 +85,8 @@ const fn renewal(request: u64, number: u64) -> Message {
 }
 
 /// A report of a member that holds nothing.
-const fn holds_nothing(number: u32) -> Message {
-    Message::Follows { term: term(number), held: [None; LOCKS_MAX], complete: true }
+const fn holds_nothing(number: u32, since: u64) -> Message {
+    Message::Follows { term: term(number), held: [None; LOCKS_MAX], complete: true, since: LamportTime(since) }
 }
 
 fn grant(number: u64, waited: Duration) -> Message {
@@ -121,7 +122,7 @@ fn mc4_without_a_leader_a_try_is_refused_and_an_acquire_waits() {
     leaderless.command(10, C::Acquire { lock: DOOR, lease: LEASE });
     assert_eq!((leaderless.notices.len(), leaderless.lock.deadline()), (0, None));
     leaderless.fact(11, Fact::Leader { leader: OTHER, term: term(3) });
-    assert_eq!(leaderless.names(), ["follows", "request"]);
+    assert_eq!(leaderless.names(), ["request", "follows"]);
 
     let mut left = Member::following();
     left.command(10, C::Try { lock: DOOR, lease: LEASE });
@@ -136,10 +137,11 @@ fn mc4_a_waiting_member_that_gets_no_reply_requests_again() {
     member.command(10, C::Acquire { lock: DOOR, lease: LEASE });
     let timeout = second(10).after(Timing::RADIO.lease());
     assert_eq!(member.lock.deadline(), Some(timeout));
-    member.receive(12, OTHER, Message::Waiting { lock: DOOR, request: LamportTime(10), ahead: 1 });
+    member.receive(12, OTHER, Message::Waiting { lock: DOOR, request: LamportTime(10), ahead: 1, ticket: TICKET });
     assert_eq!(member.lock.deadline(), Some(second(12).after(Timing::RADIO.lease())));
     member.step(16, Input::Timeout);
-    assert_eq!(member.sent, [(NodeSet::slot(1), request(DOOR, 16, false))]);
+    let again = Message::Requeue { lock: DOOR, request: LamportTime(16), lease: LEASE, ticket: TICKET };
+    assert_eq!(member.sent, [(NodeSet::slot(1), again)]);
     member.receive(16, OTHER, grant(10, Duration::ZERO));
     assert_eq!(member.notices, [], "it has requested again since");
     member.receive(16, OTHER, grant(16, Duration::ZERO));
@@ -151,7 +153,7 @@ fn mc5_a_grant_of_the_leader_before_does_not_count_after_a_report_to_the_next() 
     let mut member = Member::following();
     member.command(10, C::Acquire { lock: DOOR, lease: LEASE });
     member.fact(11, Fact::Leader { leader: THIRD, term: term(4) });
-    assert_eq!(member.sent, [(NodeSet::slot(2), holds_nothing(4)), (NodeSet::slot(2), request(DOOR, 11, false))]);
+    assert_eq!(member.sent, [(NodeSet::slot(2), request(DOOR, 11, false)), (NodeSet::slot(2), holds_nothing(4, 11))]);
     member.receive(11, OTHER, grant(10, Duration::ZERO));
     assert_eq!((member.notices.len(), member.sent.len()), (0, 0));
 }
@@ -164,7 +166,12 @@ fn mc5_a_new_leader_gets_a_report_of_all_holds_and_whether_it_is_complete() {
         member.command(now, C::Acquire { lock: DOOR, lease: LEASE });
         member.receive(now, OTHER, grant(u64::from(now), Duration::ZERO));
         member.fact(now, Fact::Leader { leader: THIRD, term: term(4) });
-        let report = Message::Follows { term: term(4), held: [Some(DOOR), None, None, None], complete };
+        let report = Message::Follows {
+            term: term(4),
+            held: [Some(DOOR), None, None, None],
+            complete,
+            since: LamportTime(u64::from(now)),
+        };
         assert_eq!(member.sent, [(NodeSet::slot(2), report)]);
     }
 }
@@ -174,11 +181,11 @@ fn mc5_a_leader_takes_no_report_for_another_term() {
     let mut leader = Member::default();
     leader.fact(10, Fact::Leader { leader: ME, term: term(3) });
     for (from, number) in [(OTHER, 3), (THIRD, 2)] {
-        leader.receive(10, from, holds_nothing(number));
+        leader.receive(10, from, holds_nothing(number, 10));
     }
     leader.receive(10, OTHER, request(DOOR, 7, false));
     assert_eq!(leader.names(), ["waiting"]);
-    leader.receive(11, THIRD, holds_nothing(3));
+    leader.receive(11, THIRD, holds_nothing(3, 11));
     assert_eq!(leader.names(), ["grant"]);
 }
 
@@ -259,7 +266,7 @@ fn a_lease_that_is_over_on_arrival_is_requested_again_or_released() {
 }
 
 #[test]
-fn a_returning_member_gets_its_grant_again_and_has_lost_its_queue_position() {
+fn a_returning_member_gets_its_grant_again_and_repeats_its_request_before_it_reports() {
     let mut leader = Member::leading();
     leader.receive(10, OTHER, request(DOOR, 7, false));
     leader.receive(10, THIRD, request(DOOR, 7, false));
@@ -274,7 +281,7 @@ fn a_returning_member_gets_its_grant_again_and_has_lost_its_queue_position() {
     member.fact(11, Fact::PeerUp(NodeSet::slot(2)));
     assert_eq!(member.names(), [""; 0]);
     member.fact(11, Fact::PeerUp(NodeSet::slot(1)));
-    assert_eq!(member.names(), ["follows", "request"]);
+    assert_eq!(member.names(), ["request", "follows"]);
 }
 
 #[test]

@@ -38,6 +38,13 @@ pub(super) struct IssuedToken {
     pub(super) direct: bool,
 }
 
+impl IssuedToken {
+    /// Begins a lease, to any member.
+    pub(super) fn lease(&mut self, cx: &Context<'_>) {
+        (self.leased_at, self.seen_at) = (cx.now, cx.now);
+    }
+}
+
 /// The issuer's reply to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IssuerReply {
@@ -173,7 +180,7 @@ impl TokenIssuer {
                 IssuerReply::Lease(token.epoch)
             }
             (Need::Enter | Need::Renew, IssueState::Issued) if current => {
-                (token.leased_at, token.seen_at) = (cx.now, cx.now);
+                token.lease(cx);
                 IssuerReply::Lease(token.epoch)
             }
             // It holds the lock by the recalled token, so no other member does; the next token must wait for it.

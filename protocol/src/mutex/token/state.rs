@@ -151,6 +151,11 @@ impl LocalToken {
         self.due_at = self.due_at.or(Some(cx.now.after(cx.timing.heartbeat.mul_ratio(1, 2))));
     }
 
+    /// Waits for the token, and asks the issuer if it does not come within a lease.
+    pub(in super::super) fn wait_a_lease(&mut self, cx: &Context<'_>) {
+        self.due_at = self.due_at.or(Some(cx.now.after(cx.timing.lock_lease)));
+    }
+
     /// Repeats the request at `at`, or earlier if that is due.
     pub(in super::super) fn repeat_at(&mut self, at: Instant) {
         self.due_at = earliest(self.due_at, Some(at));

@@ -39,7 +39,7 @@ pub(in super::super) fn step<L: TokenLock>(
     if let Some(ended) = manager.client.expire(cx.now, out) {
         manager.ack_recall(cx, ended.lock, false, out);
     }
-    match input {
+    match manager.client.input(cx, input) {
         Input::Message { from, message, .. } => this.on_message(cx, from, message, out),
         Input::Command(command) => {
             let request = manager.command(cx, command, out);
@@ -94,8 +94,6 @@ macro_rules! impl_mutex {
 
             $($($more)+)?
         }
-
-        impl $crate::base::options::Configurable for $lock {}
     };
 }
 

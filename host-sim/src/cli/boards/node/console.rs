@@ -20,8 +20,8 @@ pub(super) enum Word {
 }
 
 /// What can be typed.
-pub(super) const HELP: &str =
-    "call, yield, appoint, release, lock NAME, try NAME, renew NAME, unlock NAME, cancel NAME, submit TEXT";
+pub(super) const HELP: &str = "call, yield, appoint, release, lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME, \
+     submit TEXT";
 
 impl Word {
     /// Reads a line; locks are asked for `lease`.
@@ -34,6 +34,11 @@ impl Word {
             "appoint" => Self::Appoint,
             "release" => Self::Release,
             "lock" => Self::Lock(mutex::Command::Acquire { lock: lock()?, lease }),
+            "within" => {
+                let (seconds, name) = rest.split_once(' ').filter(|(_, name)| !name.is_empty())?;
+                let wait = Duration::from_secs(seconds.parse::<u8>().ok()?.into());
+                Self::Lock(mutex::Command::AcquireWithin { lock: LockId::from_name(name), lease, wait })
+            }
             "try" => Self::Lock(mutex::Command::Try { lock: lock()?, lease }),
             "renew" => Self::Lock(mutex::Command::Renew { lock: lock()?, lease }),
             "unlock" => Self::Lock(mutex::Command::Release { lock: lock()? }),

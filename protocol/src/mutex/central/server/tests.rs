@@ -30,8 +30,8 @@ fn open() -> LockServer {
     let mut server = LockServer::default();
     at(10, |cx| {
         server.take_over(cx, TERM, &[]);
-        server.on_report(cx, NodeId(2), &[], true);
-        server.on_report(cx, NodeId(3), &[None], true);
+        server.on_report(cx, NodeId(2), &[], (true, LamportTime(u64::MAX)));
+        server.on_report(cx, NodeId(3), &[None], (true, LamportTime(u64::MAX)));
         server.expire(cx);
     });
     assert!(server.is_open());
@@ -41,11 +41,11 @@ fn open() -> LockServer {
 #[test]
 fn a_repeated_request_gets_the_same_grant() {
     let mut server = open();
-    assert_eq!(server.request(second(10), request(2, DOOR, 7)), QueueStatus::Behind(0));
+    assert_eq!(server.request(second(10), request(2, DOOR, 7), None), QueueStatus::Behind(0));
     assert_eq!(server.deadline(), Some(Instant::ZERO), "a grant is to be sent");
     assert_eq!(granted_at(&mut server, 10), Some((2, 7, 1)));
     assert_eq!(granted_at(&mut server, 10), None);
-    assert_eq!(server.request(second(11), request(2, DOOR, 7)), QueueStatus::Held);
+    assert_eq!(server.request(second(11), request(2, DOOR, 7), None), QueueStatus::Held);
     assert_eq!(granted_at(&mut server, 11), Some((2, 7, 1)));
     at(11, |cx| server.notify_again(cx, NodeSet::slot(1)));
     assert_eq!(granted_at(&mut server, 11), Some((2, 7, 1)));
@@ -57,11 +57,11 @@ fn a_repeated_request_gets_the_same_grant() {
 #[test]
 fn a_new_request_of_the_holder_ends_its_earlier_grant() {
     let mut server = open();
-    server.request(second(10), request(2, DOOR, 7));
+    server.request(second(10), request(2, DOOR, 7), None);
     granted_at(&mut server, 10);
-    server.request(second(10), request(3, DOOR, 5));
-    assert_eq!(server.request(second(11), request(2, DOOR, 9)), QueueStatus::Held);
-    assert_eq!(server.request(second(11), request(2, DOOR, 8)), QueueStatus::Stale);
+    server.request(second(10), request(3, DOOR, 5), None);
+    assert_eq!(server.request(second(11), request(2, DOOR, 9), None), QueueStatus::Held);
+    assert_eq!(server.request(second(11), request(2, DOOR, 8), None), QueueStatus::Stale);
     assert_eq!(granted_at(&mut server, 11), Some((2, 9, 2)), "a new grant, with a fence of its own");
     server.end(NodeId(2), DOOR, LamportTime(8));
     assert_eq!(granted_at(&mut server, 11), None, "the end of an earlier request");
@@ -73,12 +73,12 @@ fn a_new_request_of_the_holder_ends_its_earlier_grant() {
 fn a_repeated_request_keeps_its_position_and_waits_from_then_on() {
     let mut server = open();
     for node in [1, 2, 3] {
-        server.request(second(10), request(node, DOOR, 7));
+        server.request(second(10), request(node, DOOR, 7), None);
     }
     assert_eq!(granted_at(&mut server, 10), Some((1, 7, 1)));
-    assert_eq!(server.request(second(11), request(2, DOOR, 8)), QueueStatus::Behind(1));
-    assert_eq!(server.request(second(11), request(3, DOOR, 7)), QueueStatus::Behind(2));
-    assert_eq!(server.request(second(11), request(2, DOOR, 7)), QueueStatus::Stale);
+    assert_eq!(server.request(second(11), request(2, DOOR, 8), None), QueueStatus::Behind(1));
+    assert_eq!(server.request(second(11), request(3, DOOR, 7), None), QueueStatus::Behind(2));
+    assert_eq!(server.request(second(11), request(2, DOOR, 7), None), QueueStatus::Stale);
     at(12, |cx| server.expire(cx));
     assert_eq!(server.next_grant(second(12)), None, "the lease is over for the holder, not yet for the server");
     at(13, |cx| server.expire(cx));
@@ -89,7 +89,7 @@ fn a_repeated_request_keeps_its_position_and_waits_from_then_on() {
 #[test]
 fn a_renewal_makes_a_hold_longer_and_never_shorter() {
     let mut server = open();
-    server.request(second(10), request(2, DOOR, 7));
+    server.request(second(10), request(2, DOOR, 7), None);
     granted_at(&mut server, 10);
     let end = second(10).after(lease_at_grantor(LEASE));
     let brief = Request { lease: Duration::from_millis(1), ..request(2, DOOR, 7) };
@@ -104,13 +104,13 @@ fn a_renewal_makes_a_hold_longer_and_never_shorter() {
 #[test]
 fn the_lease_of_a_restarted_holder_has_to_pass() {
     let mut server = open();
-    server.request(second(10), request(2, DOOR, 7));
+    server.request(second(10), request(2, DOOR, 7), None);
     granted_at(&mut server, 10);
-    server.request(second(10), request(3, DOOR, 7));
+    server.request(second(10), request(3, DOOR, 7), None);
     at(11, |cx| server.on_peer_reset(cx, NodeSet::slot(1).with(NodeSet::slot(2))));
     server.end(NodeId(2), DOOR, LamportTime(90));
-    at(11, |cx| server.on_report(cx, NodeId(2), &[], true));
-    let status = server.request(second(11), request(2, DOOR, 91));
+    at(11, |cx| server.on_report(cx, NodeId(2), &[], (true, LamportTime(u64::MAX))));
+    let status = server.request(second(11), request(2, DOOR, 91), None);
     assert_eq!(status, QueueStatus::Behind(1), "the other waiter restarted too");
     assert_eq!(granted_at(&mut server, 12), None);
     assert_eq!(granted_at(&mut server, 13), Some((2, 91, 2)));
@@ -120,16 +120,16 @@ fn the_lease_of_a_restarted_holder_has_to_pass() {
 fn nothing_is_granted_before_all_members_have_reported_their_holds() {
     let mut server = LockServer::default();
     at(10, |cx| server.take_over(cx, TERM, &[Some(GATE)]));
-    at(10, |cx| server.on_report(cx, NodeId(2), &[Some(DOOR)], true));
+    at(10, |cx| server.on_report(cx, NodeId(2), &[Some(DOOR)], (true, LamportTime(u64::MAX))));
     for lock in [DOOR, GATE, LockId::from_name("hall")] {
-        server.request(second(10), request(3, lock, 7));
+        server.request(second(10), request(3, lock, 7), None);
     }
     assert_eq!(granted_at(&mut server, 10), None);
-    at(10, |cx| server.on_report(cx, NodeId(3), &[], false));
+    at(10, |cx| server.on_report(cx, NodeId(3), &[], (false, LamportTime(u64::MAX))));
     assert_eq!(granted_at(&mut server, 10), None, "it may have forgotten holds");
-    at(10, |cx| server.on_report(cx, NodeId(3), &[], true));
+    at(10, |cx| server.on_report(cx, NodeId(3), &[], (true, LamportTime(u64::MAX))));
     for lock in [DOOR, GATE, LockId::from_name("hall")] {
-        server.request(second(10), request(3, lock, 7));
+        server.request(second(10), request(3, lock, 7), None);
     }
     assert_eq!(granted_at(&mut server, 10), Some((3, 7, 1)), "the hall");
     assert_eq!(granted_at(&mut server, 10), None);
@@ -144,9 +144,9 @@ fn nothing_is_granted_before_all_members_have_reported_their_holds() {
 fn without_a_report_the_longest_lease_has_to_pass() {
     let mut server = LockServer::default();
     at(10, |cx| server.take_over(cx, TERM, &[]));
-    at(10, |cx| server.on_report(cx, NodeId(2), &[Some(DOOR)], true));
-    server.request(second(10), request(1, DOOR, 7));
-    server.request(second(10), request(1, GATE, 7));
+    at(10, |cx| server.on_report(cx, NodeId(2), &[Some(DOOR)], (true, LamportTime(u64::MAX))));
+    server.request(second(10), request(1, DOOR, 7), None);
+    server.request(second(10), request(1, GATE, 7), None);
     assert_eq!(server.deadline(), Some(second(10).after(lease_at_grantor(Timing::RADIO.lock_lease))));
     assert_eq!(granted_at(&mut server, 15), None);
     assert_eq!(granted_at(&mut server, 16), Some((1, 7, 1)));
@@ -158,9 +158,9 @@ fn a_server_that_has_just_started_does_not_know_its_own_holds() {
     let mut server = LockServer::default();
     at(5, |cx| server.take_over(cx, TERM, &[]));
     for node in [2, 3] {
-        at(5, |cx| server.on_report(cx, NodeId(node), &[], true));
+        at(5, |cx| server.on_report(cx, NodeId(node), &[], (true, LamportTime(u64::MAX))));
     }
-    server.request(second(5), request(2, DOOR, 7));
+    server.request(second(5), request(2, DOOR, 7), None);
     assert_eq!(granted_at(&mut server, 10), None);
     assert_eq!(granted_at(&mut server, 11), Some((2, 7, 1)));
 }
@@ -170,10 +170,10 @@ fn reported_holds_beyond_the_table_have_to_pass() {
     let mut server = LockServer::default();
     let locks = ["a", "b", "c", "d"].map(|name| Some(LockId::from_name(name)));
     at(10, |cx| server.take_over(cx, TERM, &[]));
-    at(10, |cx| server.on_report(cx, NodeId(2), &locks, true));
-    at(10, |cx| server.on_report(cx, NodeId(3), &[Some(DOOR)], true));
-    at(10, |cx| server.on_report(cx, NodeId(2), &[], true));
-    server.request(second(10), request(2, DOOR, 7));
+    at(10, |cx| server.on_report(cx, NodeId(2), &locks, (true, LamportTime(u64::MAX))));
+    at(10, |cx| server.on_report(cx, NodeId(3), &[Some(DOOR)], (true, LamportTime(u64::MAX))));
+    at(10, |cx| server.on_report(cx, NodeId(2), &[], (true, LamportTime(u64::MAX))));
+    server.request(second(10), request(2, DOOR, 7), None);
     assert_eq!(granted_at(&mut server, 15), None);
     assert_eq!(granted_at(&mut server, 16), Some((2, 7, 1)));
 }
@@ -181,14 +181,14 @@ fn reported_holds_beyond_the_table_have_to_pass() {
 #[test]
 fn fences_grow_over_terms_and_within_a_term_that_is_taken_over_again() {
     let mut server = open();
-    server.request(second(10), request(2, DOOR, 7));
+    server.request(second(10), request(2, DOOR, 7), None);
     assert_eq!(granted_at(&mut server, 10), Some((2, 7, 1)));
     server.set_term(Term { number: 4, ..TERM });
     server.end(NodeId(2), DOOR, LamportTime(7));
-    server.request(second(10), request(2, DOOR, 8));
+    server.request(second(10), request(2, DOOR, 8), None);
     assert_eq!(granted_at(&mut server, 10), Some((2, 8, 2)));
     at(10, |cx| server.take_over(cx, TERM, &[]));
-    server.request(second(10), request(2, DOOR, 9));
+    server.request(second(10), request(2, DOOR, 9), None);
     assert_eq!(granted_at(&mut server, 20), Some((2, 9, 3)));
 }
 
@@ -196,14 +196,14 @@ fn fences_grow_over_terms_and_within_a_term_that_is_taken_over_again() {
 fn a_full_server_refuses_and_has_room_again_when_a_request_ends() {
     let mut server = open();
     for name in ["a", "b", "c", "d"] {
-        assert_eq!(server.request(second(10), request(2, LockId::from_name(name), 7)), QueueStatus::Behind(0));
+        assert_eq!(server.request(second(10), request(2, LockId::from_name(name), 7), None), QueueStatus::Behind(0));
     }
-    assert_eq!(server.request(second(10), request(2, DOOR, 7)), QueueStatus::Full);
+    assert_eq!(server.request(second(10), request(2, DOOR, 7), None), QueueStatus::Full);
     server.end(NodeId(2), LockId::from_name("b"), LamportTime(7));
     for (node, ahead) in (1..=16).zip(0..) {
-        assert_eq!(server.request(second(10), request(node, DOOR, 7)), QueueStatus::Behind(ahead));
+        assert_eq!(server.request(second(10), request(node, DOOR, 7), None), QueueStatus::Behind(ahead));
     }
-    assert_eq!(server.request(second(10), request(17, DOOR, 7)), QueueStatus::Full);
+    assert_eq!(server.request(second(10), request(17, DOOR, 7), None), QueueStatus::Full);
     at(10, |cx| server.remove_waiters(cx, NodeSet::slot(0)));
-    assert_eq!(server.request(second(10), request(17, DOOR, 7)), QueueStatus::Behind(15));
+    assert_eq!(server.request(second(10), request(17, DOOR, 7), None), QueueStatus::Behind(15));
 }
