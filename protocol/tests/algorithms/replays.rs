@@ -134,7 +134,7 @@ fn no_boot_repeats_the_round_of_another() {
         let message = ricart_agrawala::Message::decode(packet.kind, packet.body);
         let Some(ricart_agrawala::Message::Permission(PermissionMessage::Request(asked))) = message else { continue };
         let origin = packet.origin();
-        let first = *boots.entry((origin.id, asked.round)).or_insert(origin.incarnation);
+        let first = *boots.entry((origin.id, asked.round.0)).or_insert(origin.incarnation);
         assert_eq!(first, origin.incarnation, "{origin:?} repeats {asked:?}");
     }
     assert!(boots.len() >= 18, "each of them has asked six times: {boots:?}");
