@@ -1,6 +1,6 @@
 //! Clusters and requests, on networks small enough for every test run; the shipped scenarios are the large ones.
 
-use crate::support::{converges, passes};
+use crate::support::{converges, load, passes};
 use host_sim::Scenario;
 
 fn scattered(nodes: u32, rest: &str) -> Scenario {
@@ -27,6 +27,11 @@ loss = "10%"
 #[test]
 fn scattered_nodes_settle_in_clusters_around_the_best_of_them() {
     converges(&scattered(100, ""), 4);
+}
+
+#[test]
+fn across_one_way_links_no_two_super_peers_stay_in_reach_of_each_other() {
+    passes(&load("one-way-links").with_election("clusters").unwrap(), 4);
 }
 
 #[test]

@@ -273,15 +273,24 @@ impl Clusters {
     fn relay(&mut self, cx: &Context<'_>, out: &mut Out) {
         let horizon = self.horizon;
         let asks = self.heard.map(|slot| slot.is_some_and(|heard| self.asks(&heard)));
-        for (heard, asks) in self.heard.iter_mut().zip(asks).filter_map(|(slot, asks)| Some((slot.as_mut()?, asks))) {
+        let needed = self.heard.map(|slot| slot.is_some_and(|heard| self.is_missed_by_a_worse(&heard)));
+        let slots = self.heard.iter_mut().zip(asks.into_iter().zip(needed));
+        for (heard, (asks, needed)) in slots.filter_map(|(slot, flags)| Some((slot.as_mut()?, flags))) {
             // Those at the horizon relay nothing: who sends to them hears no confirmation.
             let unconfirmed = heard.hops.saturating_add(1) >= horizon;
             let repeats = if unconfirmed && heard.serves() && heard.count > 0 { 0 } else { FIRST_REPEATS };
             let asked = asks && heard.poll_ask(cx);
-            if heard.poll_relay(cx, repeats) || asked {
+            if heard.poll_relay(cx, repeats, needed) || asked {
                 out.send(cx.peers, message(cx, heard));
             }
         }
+    }
+
+    /// Returns whether a worse super-peer is within the horizon of this one, over this node: it has not heard this one, as
+    /// across a one-way link, or it would have resigned.
+    fn is_missed_by_a_worse(&self, heard: &Heard) -> bool {
+        let near = |other: &Heard| heard.hops.saturating_add(other.hops) <= self.horizon;
+        heard.serves() && self.others().any(|other| other.candidate < heard.candidate && near(other))
     }
 
     /// Returns whether this node asks for the beacons of a super-peer: it follows it, or relays them to those that do.

@@ -18,6 +18,9 @@ pub(super) const INCUMBENT_AFTER: u32 = 8;
 /// How often the interval between beacons doubles while nothing changes.
 pub(super) const PACE_MAX: u8 = 2;
 
+/// How many heartbeats a node waits for a beacon that is due, and asks for it, before the super-peer counts as lost.
+const GRACE_HEARTBEATS: u32 = 2;
+
 /// How many copies of a beacon silence a node that has several neighbours.
 const COPIES_ENOUGH: u8 = 2;
 
@@ -86,15 +89,16 @@ pub(super) fn interval(timing: &Timing, pace: u8) -> Duration {
 /// Returns how long a beacon counts: until some time after the next one, in which the node asks for it. Where the interval
 /// has not doubled yet, the ones after that may replace it.
 pub(super) fn lease(timing: &Timing, pace: u8) -> Duration {
-    let longer = if pace == 0 { Duration::ZERO } else { interval(timing, pace) };
-    timing.lease().plus(longer)
+    if pace == 0 {
+        return timing.lease();
+    }
+    interval(timing, pace).plus(timing.heartbeat.times(GRACE_HEARTBEATS))
 }
 
 /// Returns when the next beacon of a super-peer counts as missed, that is lost at `until`.
 fn ask_at(cx: &Context<'_>, until: Instant, pace: u8) -> Instant {
-    let spare = if pace == 0 { cx.timing.heartbeat.mul_ratio(3, 2) } else { cx.timing.heartbeat.mul_ratio(1, 2) };
-    let missed = cx.timing.lease().minus(spare);
-    until.before(missed).max(cx.now).after(jitter(cx.timing.heartbeat.mul_ratio(1, 4), cx.random))
+    let asked = lease(cx.timing, pace).minus(interval(cx.timing, pace)).minus(cx.timing.heartbeat.mul_ratio(1, 2));
+    until.before(asked).max(cx.now).after(jitter(cx.timing.heartbeat.mul_ratio(1, 4), cx.random))
 }
 
 /// Returns the time over which neighbours spread their relays.
@@ -217,11 +221,13 @@ impl Heard {
         self.relay = if left == 0 { Relay::Done } else { Relay::Sent { at, missing, left } };
     }
 
-    /// Returns whether the beacon is to be sent now, and if so plans the next time; `repeats` after the first.
-    pub(super) fn poll_relay(&mut self, cx: &Context<'_>, repeats: u8) -> bool {
+    /// Returns whether the beacon is to be sent now, and if so plans the next time; `repeats` after the first. One that is
+    /// `needed` is sent however many others are said to have reached the neighbours.
+    pub(super) fn poll_relay(&mut self, cx: &Context<'_>, repeats: u8, needed: bool) -> bool {
         let (missing, enough, left) = match self.relay {
             Relay::Waiting { at, missing, copies } if at <= cx.now => {
-                (missing, u32::from(copies) >= u32::from(COPIES_ENOUGH).min(cx.near.len()), repeats)
+                let enough = u32::from(copies) >= u32::from(COPIES_ENOUGH).min(cx.near.len());
+                (missing, enough && !needed, repeats)
             }
             Relay::Answering { at, copies } if at <= cx.now => (NodeSet::EMPTY, copies >= COPIES_ENOUGH, 0),
             Relay::Sent { at, missing, left } if at <= cx.now => (missing, true, left.saturating_sub(1)),
