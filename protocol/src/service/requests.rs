@@ -7,8 +7,8 @@
 //!
 //! # At most once
 //! A request is named by its origin, the origin's boot and a number. While no answer comes it is sent again, a few times, to
-//! the same leader: that keeps the names and its answers for as long as copies may come, and answers a copy with what it
-//! answered before. A leader that rebooted has forgotten them, but not that: a request names the leader and the term it
+//! the same leader: that keeps the names for as long as copies may come, and as many answers as it has room for, and answers
+//! a copy with what it answered before, or as [`Refusal::Unknown`]. A leader that rebooted has forgotten them, but not that: a request names the leader and the term it
 //! was sent to, and one for another leader, or from before the leader's boot, is refused as [`Refusal::Unknown`]. So a
 //! request is handled at most once, unless the application marked it as repeatable: that one is sent again until it
 //! times out, and to the next leader where the leader changes.
@@ -31,8 +31,8 @@
 //!
 //! # Limits
 //! [`PAYLOAD_MAX`] bytes, where the message fits a frame with all ids on its way ([`Refusal::TooFar`]); [`ROUTE_MAX`]
-//! relays; [`OWN_MAX`] requests of one node at a time ([`Notice::Full`]); [`HANDLED_MAX`] at the leader, open or
-//! answered a few heartbeats ago ([`Refusal::Busy`]). A request that finds no room in a link, or no way, is tried again or times out.
+//! relays; [`OWN_MAX`] requests of one node at a time ([`Notice::Full`]); [`HANDLED_MAX`] open ones at the leader, and
+//! with the names of those answered a few heartbeats ago [`NAMES_MAX`] more ([`Refusal::Busy`]). A request that finds no room in a link, or no way, is tried again or times out.
 
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::NodeId;
@@ -54,8 +54,10 @@ pub const PAYLOAD_MAX: usize = 32;
 pub const ROUTE_MAX: usize = 7;
 /// How many requests of one node may be open.
 pub const OWN_MAX: usize = 4;
-/// How many requests a leader keeps, open or answered.
+/// How many requests a leader keeps, open or with their answers.
 pub const HANDLED_MAX: usize = 24;
+/// How many names of answered requests a leader keeps without their answers.
+pub const NAMES_MAX: usize = 72;
 /// After how many heartbeats a request has timed out.
 pub const TIMEOUT_HEARTBEATS: u32 = 10;
 /// After how many heartbeats without an answer a request is sent again.
@@ -96,7 +98,7 @@ pub enum Refusal {
     NoRoute,
     /// The message does not fit a frame with all the ids on its way. It was not handled.
     TooFar,
-    /// The leader has rebooted or changed since: whether it was handled before is unknown.
+    /// The leader has rebooted, changed, or forgotten its answer since: whether it was handled before is unknown.
     Unknown,
 }
 
@@ -200,6 +202,8 @@ pub struct Requests {
     parent: Option<NodeId>,
     own: Vec<Own, OWN_MAX>,
     handled: Vec<Handled, HANDLED_MAX>,
+    /// Requests whose answers had to make room, and until when copies of them may come.
+    names: Vec<(RequestId, Instant), NAMES_MAX>,
     notices: NoticeQueue<Notice>,
 }
 
@@ -217,6 +221,7 @@ impl Requests {
             parent: None,
             own: Vec::new(),
             handled: Vec::new(),
+            names: Vec::new(),
             notices: NoticeQueue::new(),
         }
     }
@@ -345,7 +350,8 @@ impl Algorithm for Requests {
 
     fn deadline(&self) -> Option<Instant> {
         let own = self.own.iter().map(Own::deadline).min();
-        earliest(own, self.handled.iter().map(|handled| handled.until).min())
+        let handled = self.handled.iter().map(|handled| handled.until);
+        earliest(own, handled.chain(self.names.iter().map(|&(_, until)| until)).min())
     }
 }
 

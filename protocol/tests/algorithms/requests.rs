@@ -178,6 +178,25 @@ fn a_super_peer_with_too_much_to_do_refuses_with_a_hint() {
 }
 
 #[test]
+fn more_requests_than_answers_fit_are_answered_and_no_copy_of_a_forgotten_one_is_handled_again() {
+    for (medium, answered_min) in [((RELIABLE, 1), 84), ((UNRELIABLE, 2), 60)] {
+        let mut net = asking(8, medium, complete, || Clusters::new(2));
+        net.run_secs(10);
+        for _ in 0..4 {
+            for index in 0..7 {
+                (0..3).for_each(|_| request(&mut net, index, false));
+            }
+            run_and_answer(&mut net, 2);
+        }
+        run_and_answer(&mut net, 15);
+        let ends: Vec<_> = ends(&net).into_values().collect();
+        assert_eq!(ends.iter().filter(|(handled, ends)| *handled > 1 || ends.len() != 1).count(), 0);
+        let answered = ends.iter().filter(|(_, ends)| matches!(ends[..], [Notice::Answered { .. }])).count();
+        assert!(answered >= answered_min, "{answered} of {}", ends.len());
+    }
+}
+
+#[test]
 fn a_request_waits_for_a_leader() {
     let mut net = asking(2, (RELIABLE, 1), line, || Clusters::new(2));
     request(&mut net, 0, false);

@@ -119,6 +119,7 @@ impl Requests {
 
     pub(super) fn on_timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
         self.handled.retain(|handled| handled.until > cx.now);
+        self.names.retain(|&(_, until)| until > cx.now);
         self.own.retain(|own| {
             let lost = own.until <= cx.now;
             if lost {

@@ -20,7 +20,7 @@ impl Requests {
         let refusal = if once.is_some_and(|(leader, number)| leader != cx.me || !self.has_led_under(number)) {
             Some(Refusal::Unknown)
         } else {
-            self.handled.is_full().then_some(Refusal::Busy { after_ms: HINT_MS })
+            (!self.make_room()).then_some(Refusal::Busy { after_ms: HINT_MS })
         };
         if let Some(reason) = refusal {
             return self.send_back(cx, id, route, Reply::Refused(reason), out);
@@ -30,14 +30,29 @@ impl Requests {
         out.notify(Notice::Request { id, bytes, repeatable });
     }
 
+    /// Forgets the oldest answer, but not the name of its request, where there is no room for another request; returns
+    /// whether there is room now.
+    fn make_room(&mut self) -> bool {
+        if !self.handled.is_full() {
+            return true;
+        }
+        let answered = self.handled.iter().filter(|handled| handled.answer.is_some());
+        let Some(&Handled { id, until, .. }) = answered.min_by_key(|handled| handled.until) else { return false };
+        let kept = self.names.push((id, until)).is_ok();
+        self.handled.retain(|handled| handled.id != id || !kept);
+        kept
+    }
+
     /// Returns whether a request was handled here, or is about to be.
     pub(super) fn is_copy(&self, id: RequestId) -> bool {
-        self.handled.iter().any(|handled| handled.id == id)
+        self.handled.iter().any(|handled| handled.id == id) || self.names.iter().any(|&(name, _)| name == id)
     }
 
     /// Answers a copy of a request as the first one was, or will be, over the way it came.
     pub(super) fn on_copy(&mut self, cx: &Context<'_>, id: RequestId, route: Route, out: &mut Out) {
-        let Some(handled) = self.handled.iter_mut().find(|handled| handled.id == id) else { return };
+        let Some(handled) = self.handled.iter_mut().find(|handled| handled.id == id) else {
+            return self.send_back(cx, id, route, Reply::Refused(Refusal::Unknown), out);
+        };
         if let Some(answer) = handled.answer.clone() {
             self.send_back(cx, id, route, Reply::Answer(answer), out);
         } else {
