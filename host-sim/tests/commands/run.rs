@@ -203,7 +203,7 @@ fn a_report_plots_scenarios_and_comparisons_in_one_page_and_as_values() {
     let failovers: Vec<&str> = values.lines().filter_map(|line| line.strip_prefix(crash)).collect();
     assert_eq!(failovers.len(), 5, "{values}");
     assert!(failovers[4].ends_with(",100"), "{failovers:?}");
-    assert!(values.contains(",\"OpenThread, 5 nodes\",12,124\n"), "{values}");
+    assert!(values.contains(",\"OpenThread (from notes)\",12,124\n"), "{values}");
     assert!(values.contains("\"Messages, case worst\",\"bully\",4,11\n"), "{values}");
     assert!(refused(&["report", "no-such-scenario", "--out", out]).contains("no-such-scenario"));
     assert!(refused(&["report", &scenario("nothing.json", "{}"), "--out", out]).contains("this is no output of"));
