@@ -218,13 +218,14 @@ fn two_desktop_nodes_with_one_id_are_warned_of_each_other() {
     let addresses =
         [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string());
     let start = |own: usize| {
-        let words = ["node", "--id", "4", "--bind", &addresses[own], "--peer", &addresses[1 - own], "--new"];
+        let words = ["node", "--id", "4", "--bind", &addresses[own], "--peer", &addresses[1 - own]];
         command(&words).stdout(Stdio::piped()).spawn().unwrap()
     };
     let mut twins = [start(0), start(1)];
-    let lines = twins.each_mut().map(|twin| BufReader::new(twin.stdout.take().unwrap()).lines());
-    let warned =
-        lines.map(|lines| lines.map_while(Result::ok).any(|line| line.contains(" same-id: another node has this id")));
+    // A node whose output nobody reads any more ends: both are read until both were warned.
+    let mut lines = twins.each_mut().map(|twin| BufReader::new(twin.stdout.take().unwrap()).lines());
+    let is_warning = |line: String| line.contains(" same-id: another node has this id");
+    let warned = lines.each_mut().map(|lines| lines.map_while(Result::ok).any(is_warning));
     for twin in &mut twins {
         twin.kill().and_then(|()| twin.wait().map(drop)).unwrap();
     }

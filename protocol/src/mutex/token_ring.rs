@@ -2,7 +2,7 @@
 //!
 //! The members of the view are a ring in the order of the group's list. Each lock has a token of its own. A member that
 //! has the token and wants to enter keeps it until it has left; any other passes it on to the next. The token carries
-//! an [`Epoch`](super::token::Epoch), which tells a token that was thought lost from its successor, and a sequence
+//! an [`Epoch`], which tells a token that was thought lost from its successor, and a sequence
 //! number that grows with every hop and entry: both together are the fence.
 //!
 //! [`Idle`] says what a token does that no member wants: it rests at the leader until it is requested, or it circulates,
