@@ -88,9 +88,10 @@ impl FenceNumbers {
         self.set(lock, number);
     }
 
-    /// Retracts every agreement above `before`: no request has entered under one.
+    /// Retracts every agreement above `before`: no request has entered under one. What counts as agreed to while the voter
+    /// abstains is not retracted.
     pub(super) fn retract(&mut self, lock: LockId, before: LamportTime) {
-        self.set(lock, before);
+        self.set(lock, if self.abstaining { before.max(self.rest) } else { before });
     }
 
     fn set(&mut self, lock: LockId, number: LamportTime) {
@@ -125,6 +126,17 @@ mod tests {
                 proposed = proposed.max(number);
                 assert_eq!(numbers.floor(), proposed);
             }
+        }
+    }
+
+    #[test]
+    fn what_counts_as_agreed_to_after_a_restart_is_not_retracted() {
+        let lock = LockId::from_name("door");
+        for (abstaining, left) in [(true, LamportTime(5)), (false, LamportTime(2))] {
+            let mut numbers = FenceNumbers { known: Vec::new(), rest: LamportTime(5), abstaining };
+            numbers.agree(lock, LamportTime(9));
+            numbers.retract(lock, LamportTime(2));
+            assert_eq!(numbers.highest(lock), left);
         }
     }
 
