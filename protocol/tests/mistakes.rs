@@ -6,7 +6,7 @@ use protocol::base::config::ConfigError;
 use protocol::base::membership::{Group, Membership, NoGroup};
 use protocol::base::quorum::Mode;
 use protocol::base::records::Records;
-use protocol::election::{Bully, Wireless};
+use protocol::election::{Bully, Clusters, Wireless};
 use protocol::link::RELIABLE_MAX;
 use protocol::mutex::{self, Central, Command, LockId, Mutex, NoMutex, Refusal};
 use protocol::node::{Boot, Halt, Input, Node, Notice, Stages};
@@ -326,6 +326,18 @@ fn a_member_that_is_not_heard_is_refused_locks_until_the_leader_has_added_it_aga
         }
     }
     assert!(refused > 0 && granted > 0, "{refused} {granted}");
+}
+
+#[test]
+fn clusters_which_have_several_leaders_are_refused_in_mode_quorum() {
+    let group = Group::of(&[NodeId(1), NodeId(2)]).unwrap();
+    let clustered = |mode| {
+        let stages = Stages { election: Clusters::default(), mutex: NoMutex, service: NoService };
+        let boot = Boot { records: Some(Records::FACTORY), capacity: None, seed: 1 };
+        Node::<_, _, 8, _, _>::new(Config { mode, ..config(1) }, &group, boot, Instant::ZERO, stages).err()
+    };
+    assert_eq!(clustered(Mode::Available), None);
+    assert_eq!(clustered(Mode::Quorum), Some(ConfigError::ClustersWithQuorum));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use protocol::wire::{Delivery, FRAME_MAX, Payload};
 use protocol::{Instant, NodeId};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::num::NonZeroU8;
 use std::rc::Rc;
 
 /// The messages of all stages of a node, the oldest first.
@@ -126,6 +127,22 @@ impl<A: Election> Election for TracedStage<A> {
 
     fn horizon(&self) -> Option<u8> {
         self.stage.horizon()
+    }
+
+    fn clients_max(&self) -> Option<NonZeroU8> {
+        self.stage.clients_max()
+    }
+
+    fn clients(&self) -> Option<u8> {
+        self.stage.clients()
+    }
+
+    fn has_chief(&self) -> bool {
+        self.stage.has_chief()
+    }
+
+    fn chief(&self) -> Option<(NodeId, Term)> {
+        self.stage.chief()
     }
 }
 

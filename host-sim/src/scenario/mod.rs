@@ -31,6 +31,7 @@ use protocol::base::quorum::Mode;
 use protocol::election::{Election, Winner};
 use protocol::mutex::Mutex;
 use protocol::registry::{AnyDetection, AnyElection, AnyMutex};
+use std::num::NonZeroU8;
 use std::ops::Range;
 use std::path::Path;
 
@@ -107,6 +108,18 @@ impl Scenario {
         AnyElection::by_name(&self.election).and_then(|election| election.horizon())
     }
 
+    /// Returns how many clients a super-peer may have, where that is limited.
+    #[must_use]
+    pub fn clients_max(&self) -> Option<u8> {
+        AnyElection::by_name(&self.election).and_then(|election| election.clients_max()).map(NonZeroU8::get)
+    }
+
+    /// Returns whether the super-peers elect a chief.
+    #[must_use]
+    pub fn has_chief(&self) -> bool {
+        AnyElection::by_name(&self.election).is_some_and(|election| election.has_chief())
+    }
+
     /// Reads a scenario from a file; `[expect]` may choose among `lock_checkers`.
     ///
     /// # Errors
@@ -132,6 +145,7 @@ impl Scenario {
     pub fn with_election(mut self, name: &str) -> Result<Self, String> {
         check_words("election", name, AnyElection::OPTIONS)?;
         self.election = self.overridden("election", name);
+        self.check_leaders()?;
         let members_max = self.members_max();
         if self.is_group() && self.world.nodes > members_max as u32 {
             return Err(format!("the election \"{name}\" works in a group, which has at most {members_max} members"));
@@ -164,6 +178,12 @@ impl Scenario {
         let missing = || format!("{}: there is no job that terminates: [app] is not \"diffusing\".", self.file);
         self.world.app.as_mut().filter(|app| app.terminates()).ok_or_else(missing)?.detection = detection;
         Ok(self)
+    }
+
+    /// Refuses mode *quorum* where the election makes clusters, which have a leader each.
+    fn check_leaders(&self) -> Result<(), String> {
+        let refused = self.world.mode == Mode::Quorum && self.horizon().is_some();
+        if refused { Err(ConfigError::ClustersWithQuorum.to_string()) } else { Ok(()) }
     }
 
     /// Records the flag that overrides the file; returns its value.

@@ -54,6 +54,16 @@ fn without_capture_nothing_interferes_beyond_hearing() {
 }
 
 #[test]
+fn clusters_are_refused_in_mode_quorum_in_a_file_and_by_a_flag() {
+    let reason =
+        "clusters have a super-peer each, and mode quorum allows one leader: take another election, or mode available";
+    let clusters = parse(&format!("mode = \"quorum\"\nelection = \"clusters\"\n{MINIMAL}{COMPLETE}"));
+    assert_eq!(clusters.unwrap_err(), format!("test.toml:1: {reason}."));
+    let bully = parse(&format!("mode = \"quorum\"\nelection = \"bully\"\n{MINIMAL}{COMPLETE}")).unwrap();
+    assert_eq!(bully.with_election("clusters:horizon=3").unwrap_err(), reason);
+}
+
+#[test]
 fn an_unknown_name_gives_file_line_and_the_nearest_one() {
     refuses(&[
         ("[medum]\n", 6, "there is no key \"medum\" here; the nearest is \"medium\""),

@@ -145,6 +145,7 @@ pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str])
     let raw: RawScenario = read(source).map_err(|error| ScenarioError::of_reading(file, source, error))?;
     let (nodes, duration) = (raw.nodes.get_ref().0 as u32, raw.duration.0);
     let election = reader.algorithm("election", raw.election, AnyElection::OPTIONS)?;
+    let mode_span = span_of(raw.mode.as_ref());
     let mode = mode(&reader, raw.mode)?;
     let medium = medium(&reader, raw.medium)?;
     let shape = shape(&reader, &raw.nodes, raw.topology, medium)?;
@@ -179,6 +180,7 @@ pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str])
             requests: app::requests(&reader, raw.service)?,
         },
     };
+    scenario.check_leaders().map_err(|text| reader.error(mode_span.unwrap_or(0..0), text))?;
     if let Some(span) = service_span.filter(|_| scenario.world.locks.is_some() || scenario.world.app.is_some()) {
         return Err(reader.error(span, "a run has requests, locks or an application, not two of them"));
     }

@@ -29,7 +29,7 @@ fn e6_after_any_storm_every_election_ends_with_the_best_leading_all() {
 
 #[test]
 fn f2_with_a_quorum_no_two_leaders_may_act_at_once_in_any_storm() {
-    // Clusters do not promise a leader with a quorum after a storm: see docs/limits.md.
+    // Clusters have several leaders, and are refused with a quorum.
     every_election_converges("storm-quorum", AnyElection::of_one_leader(), quorum_storm_seeds());
 }
 

@@ -256,6 +256,8 @@ pub enum ConfigError {
     LockOverHops,
     /// The service works only in mode *quorum*.
     NeedsQuorum,
+    /// The election makes clusters, each with a super-peer, and mode *quorum* allows one leader.
+    ClustersWithQuorum,
     /// An option of the election or the lock is unknown.
     UnknownOption,
     /// The records leave no number for another boot.
@@ -278,6 +280,9 @@ impl core::fmt::Display for ConfigError {
             Self::NotAMember => "the node must be a member of its own group",
             Self::LockOverHops => "this lock needs all members in range of each other: with hops above 1, take central, token-ring or raymond",
             Self::NeedsQuorum => "the service needs mode quorum: with two leaders there would be two orders",
+            Self::ClustersWithQuorum => {
+                "clusters have a super-peer each, and mode quorum allows one leader: take another election, or mode available"
+            }
             Self::UnknownOption => "an option of the election or the lock is unknown",
             Self::NoMoreBoots => "the records leave no number for another boot: give the group a new key and the node new records",
             Self::UnsupportedGroup => "the lock cannot work in this group: it has too many members, or two voting sets without a common member",

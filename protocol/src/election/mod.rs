@@ -16,6 +16,7 @@ use crate::algorithm::Algorithm;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::term::Term;
 use crate::wire;
+use core::num::NonZeroU8;
 
 pub mod appointment;
 pub mod bully;
@@ -94,6 +95,27 @@ pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice 
     /// several leaders, none of them within so many hops of another, and a node that goes from one to the other may go back
     /// to a lower term. `None` where one leader leads all that can reach each other.
     fn horizon(&self) -> Option<u8> {
+        None
+    }
+
+    /// Returns how many clients a super-peer takes, where the election makes clusters of limited size.
+    fn clients_max(&self) -> Option<NonZeroU8> {
+        None
+    }
+
+    /// Returns how many clients this node has as a super-peer, by its last count and up to 255; `None` where it is none, or
+    /// they are not counted.
+    fn clients(&self) -> Option<u8> {
+        None
+    }
+
+    /// Returns whether the super-peers elect a chief.
+    fn has_chief(&self) -> bool {
+        false
+    }
+
+    /// Returns the chief among the super-peers, as far as this node knows.
+    fn chief(&self) -> Option<(NodeId, Term)> {
         None
     }
 }

@@ -177,6 +177,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         if S::NEEDS_QUORUM && self.shared.config.mode != Mode::Quorum {
             return Err(ConfigError::NeedsQuorum);
         }
+        if self.shared.config.mode == Mode::Quorum && self.election.horizon().is_some() {
+            return Err(ConfigError::ClustersWithQuorum);
+        }
         if members.is_empty() {
             let needs_group = self.shared.config.mode == Mode::Quorum || self.uses(Scope::Group);
             return if needs_group { Err(ConfigError::NoGroup) } else { Ok(()) };
@@ -302,6 +305,19 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
     #[must_use]
     pub const fn leader(&self) -> Option<(NodeId, Term)> {
         self.lease.leader()
+    }
+
+    /// The chief among the super-peers, as far as this node knows, where the election makes clusters that elect one.
+    #[must_use]
+    pub fn chief(&self) -> Option<(NodeId, Term)> {
+        self.election.chief()
+    }
+
+    /// How many clients this node has as a super-peer, by its last count and up to 255; `None` where it is none, or they are
+    /// not counted.
+    #[must_use]
+    pub fn clients(&self) -> Option<u8> {
+        self.election.clients()
     }
 
     /// The term under which this node may act as leader at `now`. Ask before every act: the node may have slept through

@@ -10,6 +10,7 @@ use crate::election::{self, Election, Winner};
 use crate::mutex::{self, Fence, LockId, Mutex};
 use crate::wire::{Kind, one_of_payloads};
 use crate::{for_each_election, for_each_mutex};
+use core::num::NonZeroU8;
 
 /// One enum over all algorithms of a layer, one over their messages, and a macro `$each` to treat all variants alike.
 /// `$d` is a dollar sign, which a macro cannot write into another one.
@@ -148,6 +149,22 @@ impl Election for AnyElection {
 
     fn horizon(&self) -> Option<u8> {
         each_election!(self, one => one.horizon())
+    }
+
+    fn clients_max(&self) -> Option<NonZeroU8> {
+        each_election!(self, one => one.clients_max())
+    }
+
+    fn clients(&self) -> Option<u8> {
+        each_election!(self, one => one.clients())
+    }
+
+    fn has_chief(&self) -> bool {
+        each_election!(self, one => one.has_chief())
+    }
+
+    fn chief(&self) -> Option<(NodeId, Term)> {
+        each_election!(self, one => one.chief())
     }
 }
 

@@ -101,3 +101,75 @@ fn an_incumbent_is_not_unseated_by_a_little_more_capacity() {
     net.run_secs(60);
     assert_eq!(leaders(&net), some(&[1, 1]));
 }
+
+/// Who is chief, by index, as each node that is up knows.
+fn chiefs(net: &Net<Clusters, NoMutex>) -> Vec<Option<u32>> {
+    net.up().into_iter().map(|index| net.node(index).chief().map(|(chief, _)| chief.0 - 1)).collect()
+}
+
+#[test]
+fn p1_super_peers_elect_the_best_of_them_as_chief_and_another_where_it_fails() {
+    let make = move |index| (config(index), Clusters::new(2).with_chief(), NoMutex);
+    let mut net = Net::new(9, line, make).with_capacities(|index| CAPACITIES[index]);
+    net.run_secs(40);
+    assert_eq!(leaders(&net), some(&[1, 1, 1, 4, 4, 4, 7, 7, 7]));
+    assert_eq!(chiefs(&net), some(&[4; 9]));
+    net.relink(|a, b| line(a, b) && a.min(b) != 5).run_secs(30);
+    assert_eq!(chiefs(&net), some(&[4, 4, 4, 4, 4, 4, 7, 7, 7]), "one for each part of a network");
+    net.relink(line).run_secs(30);
+    assert_eq!(chiefs(&net), some(&[4; 9]));
+    net.crash(4).boot(4).run_secs(1).crash(4).run_secs(40);
+    let left: Vec<_> = chiefs(&net).into_iter().take(4).collect();
+    assert_eq!(left, some(&[1; 4]), "beyond the gap is another part");
+}
+
+#[test]
+fn a_chief_never_repeats_a_term() {
+    let make = move |index| (config(index), Clusters::new(1).with_chief(), NoMutex);
+    let mut net = Net::new(3, line, make).with_capacities(|index| [1_000, 9_000, 2_000][index]);
+    let mut terms = Vec::new();
+    for _ in 0..3 {
+        net.run_secs(60);
+        terms.push(net.node(0).chief().unwrap().1);
+        net.crash(1);
+        net.boot(1);
+    }
+    assert!(terms.is_sorted_by(|earlier, later| earlier < later), "{terms:?}");
+}
+
+#[test]
+fn without_an_election_of_one_there_is_no_chief() {
+    let mut net = nine_in_a_line(2);
+    net.run_secs(30);
+    assert_eq!(chiefs(&net), [None; 9]);
+}
+
+#[test]
+fn p1_a_super_peer_with_too_many_clients_lets_the_next_best_take_some() {
+    let limit = core::num::NonZeroU8::new(4).unwrap();
+    let make = move |index| (config(index), Clusters::new(2).with_clients_max(limit), NoMutex);
+    let mut net = Net::new(10, complete, make).with_capacities(|index| 1_000 * u16::try_from(index).unwrap());
+    net.run_secs(120);
+    let leaders = leaders(&net);
+    let serving: Vec<u32> = (0..10).filter(|&index| leaders[index as usize] == Some(index)).collect();
+    let clients = |super_peer: u32| leaders.iter().filter(|&&leader| leader == Some(super_peer)).count() - 1;
+    assert!(leaders.iter().all(Option::is_some) && serving.contains(&9), "{leaders:?}");
+    assert!(serving.iter().all(|&super_peer| clients(super_peer) <= 4), "{leaders:?}");
+    assert!(serving.len() <= 4, "no more serve than are needed, give or take one: {leaders:?}");
+    let counted: Vec<_> = serving.iter().map(|&super_peer| net.node(super_peer as usize).clients()).collect();
+    let expected: Vec<_> = serving.iter().map(|&super_peer| u8::try_from(clients(super_peer)).ok()).collect();
+    assert_eq!(counted, expected, "each has counted its clients");
+}
+
+#[test]
+fn where_fewer_clients_are_left_than_one_may_have_one_serves_them_all() {
+    let limit = core::num::NonZeroU8::new(4).unwrap();
+    let make = move |index| (config(index), Clusters::new(2).with_clients_max(limit), NoMutex);
+    let mut net = Net::new(10, complete, make).with_capacities(|index| 1_000 * u16::try_from(index).unwrap());
+    net.run_secs(120);
+    for index in 0..6 {
+        net.crash(index);
+    }
+    net.run_secs(120);
+    assert_eq!(leaders(&net), some(&[9; 4]));
+}

@@ -8,15 +8,14 @@ use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
 
-/// How many super-peers a node keeps. Those beyond are the farthest: a settled network has one within half the horizon,
-/// and a node relays none at the horizon.
-pub(super) const HEARD_MAX: usize = 4;
-
 /// From which beacon on a super-peer is an incumbent.
 pub(super) const INCUMBENT_AFTER: u32 = 8;
 
 /// How often the interval between beacons doubles while nothing changes.
 pub(super) const PACE_MAX: u8 = 2;
+
+/// The same for the one that serves the whole network: its beacons reach every node.
+pub(super) const PACE_MAX_EVERYWHERE: u8 = 3;
 
 /// How many heartbeats a node waits for a beacon that is due, and asks for it, before the super-peer counts as lost.
 const GRACE_HEARTBEATS: u32 = 2;
@@ -79,11 +78,15 @@ pub(super) struct Heard {
     /// How many of its beacons in a row did not come from `via`.
     missed: u8,
     pub(super) status: Status,
+    /// How many clients it has, by its own count, up to 255.
+    pub(super) load: u8,
+    /// It has too many clients, and this node is one of those that go elsewhere.
+    pub(super) avoided: bool,
 }
 
 /// Returns the interval between beacons.
 pub(super) fn interval(timing: &Timing, pace: u8) -> Duration {
-    timing.heartbeat.times(1_u32.wrapping_shl(u32::from(pace.min(PACE_MAX)))).min(timing.heartbeat_max)
+    timing.heartbeat.times(1_u32.wrapping_shl(u32::from(pace.min(PACE_MAX_EVERYWHERE)))).min(timing.heartbeat_max)
 }
 
 /// Returns how long a beacon counts: until some time after the next one, in which the node asks for it. Where the interval
@@ -116,16 +119,18 @@ pub(super) struct Received {
     /// How far the super-peer is over the sender.
     pub(super) hops: u8,
     pub(super) left: Duration,
+    pub(super) load: u8,
 }
 
 impl Heard {
     /// Creates the entry of a super-peer that was not known.
     pub(super) fn new(cx: &Context<'_>, from: NodeSet, beacon: &Received) -> Self {
-        let &Received { candidate, number, count, pace, hops, left } = beacon;
+        let &Received { candidate, number, count, pace, hops, left, load } = beacon;
         let until = cx.now.after(left);
         let ask = ask_at(cx, until, pace);
         let (relay, missed, status) = (Relay::Done, 0, Status::Serves);
-        Self { candidate, number, count, until, ask, via: from, relay, hops, pace, steady: 1, missed, status }
+        let (via, steady, avoided) = (from, 1, false);
+        Self { candidate, number, count, until, ask, via, relay, hops, pace, steady, missed, status, load, avoided }
     }
 
     pub(super) const fn id(&self) -> NodeId {
@@ -146,10 +151,10 @@ impl Heard {
 
     /// Takes over a newer beacon.
     pub(super) fn renew(&mut self, cx: &Context<'_>, from: NodeSet, beacon: &Received) {
-        let &Received { candidate, number, count, pace, hops, left } = beacon;
+        let &Received { candidate, number, count, pace, hops, left, load } = beacon;
         let in_a_row = self.serves() && number == self.number && count.saturating_sub(self.count) <= 2;
         self.steady = if in_a_row { self.steady.saturating_add(1).min(STEADY) } else { 1 };
-        (self.candidate, self.number, self.count, self.pace) = (candidate, number, count, pace);
+        (self.candidate, self.number, self.count, self.pace, self.load) = (candidate, number, count, pace, load);
         self.until = cx.now.after(left);
         self.ask = ask_at(cx, self.until, pace);
         let parent = self.via == from;
@@ -275,10 +280,5 @@ impl Heard {
         let lease = lease(cx.timing, self.pace);
         let spent = u64::from(lease.minus(self.until.since(cx.now)).as_micros()).saturating_mul(u64::from(u8::MAX));
         u8::try_from(spent.checked_div(u64::from(lease.as_micros())).unwrap_or(0)).unwrap_or(u8::MAX)
-    }
-
-    /// Returns the order in which entries are kept: those that serve, the nearest, the best.
-    pub(super) fn preference(&self) -> (bool, core::cmp::Reverse<u8>, Candidate) {
-        (self.serves(), core::cmp::Reverse(self.hops), self.candidate)
     }
 }

@@ -1,11 +1,17 @@
 //! A node's own service as a super-peer: when it begins, its beacons, and when it resigns.
 
-use super::{
-    Candidate, Capacity, Clusters, Command, Context, Duration, Heard, INCUMBENT_AFTER, Notice, Out, PACE_MAX, Received,
-    Role, STEADY, Status, interval, jitter, lease, message,
-};
+use super::heard::{Heard, INCUMBENT_AFTER, Received, STEADY, Status, interval, lease};
+use super::tier::{Reach, Role, Tier, message};
+use super::{Command, Notice, Out};
+use crate::algorithm::Context;
+use crate::base::capacity::{Candidate, Capacity};
 use crate::base::ids::NodeSet;
+use crate::base::rng::jitter;
+use crate::base::time::Duration;
 use core::cmp::Ordering;
+
+/// Over how many times the stagger those that could serve the whole network spread their delays.
+const STAGGERS_EVERYWHERE: u32 = 4;
 
 /// How many beacons a super-peer sends at each pace.
 const BEACONS_EACH_PACE: u8 = 8;
@@ -13,18 +19,25 @@ const BEACONS_EACH_PACE: u8 = 8;
 /// How often a beacon is sent again to neighbours that are not known to have it.
 const REPEATS: u8 = 1;
 
-impl Clusters {
+impl<const HEARD: usize> Tier<HEARD> {
     /// Returns the delay before this node serves; `None` where there is no reason to.
     pub(super) fn serve_delay(&self, cx: &Context<'_>) -> Option<Duration> {
         let candidate = self.candidate(cx)?;
         let timing = cx.timing;
         // Good candidates first: the others hear them in time, over as many hops as the horizon has.
         let short = Capacity::MAX.get().saturating_sub(candidate.capacity.get());
-        let range = timing.stagger.times(u32::from(self.horizon));
+        let hops = match self.reach {
+            Reach::Horizon(hops) => u32::from(hops),
+            Reach::Everywhere => STAGGERS_EVERYWHERE,
+        };
+        let range = timing.stagger.times(hops);
         let rank = range.mul_ratio(u32::from(short), u32::from(Capacity::MAX.get()));
         let delay = rank.plus(jitter(timing.stagger.mul_ratio(1, 4), cx.random));
         if self.others().next().is_none() {
             return Some(timing.boot_wait.minus(cx.uptime).plus(delay));
+        }
+        if self.others().all(|other| self.is_full(other)) {
+            return Some(timing.takeover_delay_unsettled.plus(delay)); // the best of the clients that hear no other takes some
         }
         if self.others().any(|other| other.candidate > candidate) {
             return None;
@@ -43,7 +56,7 @@ impl Clusters {
         self.term_number = self.term_number.saturating_add(1);
         let number = self.term_number;
         let left = lease(cx.timing, 0);
-        let received = Received { candidate, number, count: 0, pace: 0, hops: 0, left };
+        let received = Received { candidate, number, count: 0, pace: 0, hops: 0, left, load: 0 };
         let own = Heard::new(cx, NodeSet::EMPTY, &received);
         self.insert_own(own);
         self.role = Role::Serving { next: cx.now.after(cx.timing.heartbeat), calm: 0 };
@@ -53,10 +66,12 @@ impl Clusters {
 
     /// Inserts this node's own entry, in place of an earlier one, of none, or of the one that matters least.
     fn insert_own(&mut self, own: Heard) {
-        let own_id = own.id();
+        let (own_id, tier) = (own.id(), *self);
         if let Some(own_slot) = self.heard.iter_mut().find(|slot| slot.is_some_and(|heard| heard.id() == own_id)) {
             *own_slot = Some(own);
-        } else if let Some(last) = self.heard.iter_mut().min_by_key(|slot| slot.as_ref().map(Heard::preference)) {
+        } else if let Some(last) =
+            self.heard.iter_mut().min_by_key(|slot| slot.as_ref().map(|heard| tier.preference(own_id, heard)))
+        {
             *last = Some(own);
         }
     }
@@ -71,8 +86,9 @@ impl Clusters {
 
     /// Sends the next beacon.
     pub(super) fn send_beacon(&mut self, cx: &Context<'_>, out: &mut Out) {
+        let pace_max = self.pace_max();
         let Role::Serving { next, calm } = &mut self.role else { return };
-        let pace = calm.checked_div(BEACONS_EACH_PACE).unwrap_or(0).min(PACE_MAX);
+        let pace = calm.checked_div(BEACONS_EACH_PACE).unwrap_or(0).min(pace_max);
         *calm = calm.saturating_add(1);
         *next = cx.now.after(interval(cx.timing, pace));
         if let Some(own) = self.entry(cx.me) {
@@ -86,6 +102,7 @@ impl Clusters {
             }
         }
         self.send_own(cx, REPEATS, out);
+        self.start_count(cx);
     }
 
     /// Sends the next beacon soon, and the following ones at the shortest interval.
@@ -115,7 +132,7 @@ impl Clusters {
         if self.entry(cx.me).is_none() {
             let candidate = Candidate { capacity: Capacity::default(), id: cx.me };
             let (number, count, left) = (self.term_number, u32::MAX, Duration::ZERO);
-            let received = Received { candidate, number, count, pace: 0, hops: 0, left };
+            let received = Received { candidate, number, count, pace: 0, hops: 0, left, load: 0 };
             let mut own = Heard::new(cx, NodeSet::EMPTY, &received);
             own.status = Status::Resigned;
             self.insert_own(own);
@@ -143,13 +160,16 @@ impl Clusters {
     pub(super) fn keep_serving(&mut self, cx: &Context<'_>, out: &mut Out) -> bool {
         let Some(own) = self.entry(cx.me).copied() else { return true };
         let rank = own.candidate;
-        let better = |other: &&Heard| other.candidate > rank && (other.steady >= STEADY || !own.is_incumbent());
+        let better = |other: &&Heard| {
+            let steady = other.steady >= STEADY || !own.is_incumbent();
+            other.candidate > rank && steady && !self.are_both_needed(&own, other)
+        };
         if self.candidate(cx).is_none() || self.others().any(|other| better(&other)) {
             self.resign(cx, out);
             return true;
         }
         // The worse ones resign when they hear this one: soon, and under a term above theirs.
-        let worse = self.others().filter(|other| other.candidate < rank);
+        let worse = self.others().filter(|other| other.candidate < rank && !self.are_both_needed(&own, other));
         if let Some(number) = worse.map(|other| other.number).max() {
             if number >= own.number {
                 self.rise_above(cx, number, out);
