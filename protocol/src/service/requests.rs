@@ -20,36 +20,54 @@
 //! # Assumes
 //! An election whose heartbeats leave parents behind: wireless, or clusters.
 //!
+//! # Long requests
+//! A request of up to [`LONG_MAX`] bytes travels in parts, and is put together at the leader (`long`). Nodes that make or
+//! take such requests have `LONG` buffers; relays need none.
+//!
+//! # To clients
+//! The leader sends to one client, or to all within its reach (`clients`).
+//!
 //! # Messages
-//! [`Message::Request`] towards the leader, [`Message::Answer`] and [`Message::Refused`] back.
+//! [`Message::Request`] and [`Message::Part`] towards the leader; [`Message::Answer`], [`Message::Refused`] and
+//! [`Message::Missing`] back; [`Message::Send`] and [`Message::Flood`] to clients, [`Message::Received`] back.
 //!
 //! # Cost
-//! A frame and an acknowledgement for every hop of request and answer.
+//! A frame and an acknowledgement for every hop of request and answer; for a flood one or two frames of each node in reach.
 //!
 //! # Departures
-//! - No route is discovered or kept: the election's tree is always there.
+//! - No route is discovered: the election's tree is always there. The way to a client is the one its last request came.
 //!
 //! # Limits
 //! [`PAYLOAD_MAX`] bytes, where the message fits a frame with all ids on its way ([`Refusal::TooFar`]); [`ROUTE_MAX`]
 //! relays; [`OWN_MAX`] requests of one node at a time ([`Notice::Full`]); [`HANDLED_MAX`] open ones at the leader, and
-//! with the names of those answered a few heartbeats ago [`NAMES_MAX`] more ([`Refusal::Busy`]). A request that finds no room in a link, or no way, is tried again or times out.
+//! with the names of those answered a few heartbeats ago [`NAMES_MAX`] more ([`Refusal::Busy`]). A request that finds no
+//! room in a link, or no way, is tried again or times out. [`SENDS_MAX`] messages to clients at a time, [`FLOODS_MAX`]
+//! flooded ones; a client that has received [`SEEN_MAX`] in the time of a request receives no more.
 
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::NodeId;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
-use crate::link::RELIABLE_MAX;
 use crate::service::{NoticeQueue, Service};
-use crate::wire::{self, Delivery, Payload};
+use clients::{Flood, Flooding, Seen, Sending};
 use heapless::Vec;
+use long::Long;
 use own::Own;
-use serde::{Deserialize, Serialize};
 
+pub use message::{Command, Message, Notice, Once, Part, Refusal, RequestId, long_commands};
+
+mod clients;
+mod long;
+mod message;
 mod own;
 mod serve;
 
 /// The longest request or answer, in bytes.
 pub const PAYLOAD_MAX: usize = 32;
+/// The longest long request, in bytes.
+pub const LONG_MAX: usize = 1_024;
+/// The bytes of a part of a long request: it fits a frame with the ids of three relays.
+pub const PART_MAX: usize = 24;
 /// The most relays between a node and its leader.
 pub const ROUTE_MAX: usize = 7;
 /// How many requests of one node may be open.
@@ -58,8 +76,18 @@ pub const OWN_MAX: usize = 4;
 pub const HANDLED_MAX: usize = 24;
 /// How many names of answered requests a leader keeps without their answers.
 pub const NAMES_MAX: usize = 72;
+/// How many clients a leader knows the way to.
+pub const ROUTES_MAX: usize = 12;
+/// How many messages to single clients may be open.
+pub const SENDS_MAX: usize = 2;
+/// How many flooded messages a node sends or relays at a time.
+pub const FLOODS_MAX: usize = 2;
+/// How many names of messages a client or a relay keeps.
+pub const SEEN_MAX: usize = 16;
 /// After how many heartbeats a request has timed out.
 pub const TIMEOUT_HEARTBEATS: u32 = 10;
+/// How many hops a message to all clients takes, where no other reach is chosen: the default horizon of clusters.
+pub const REACH: u8 = 2;
 /// After how many heartbeats without an answer a request is sent again.
 const AGAIN_HEARTBEATS: u32 = 2;
 /// How often a request that must be handled at most once is sent.
@@ -67,118 +95,15 @@ const TRIES_MAX: u8 = 3;
 /// For how many heartbeats a leader keeps what it answered. The last copy leaves after [`TRIES_MAX`] - 1 times
 /// [`AGAIN_HEARTBEATS`] or little more; the rest is for its way.
 const KEPT_HEARTBEATS: u32 = TIMEOUT_HEARTBEATS;
+/// The refusal of a leader without room: an answer takes about so long.
+const BUSY: Refusal = Refusal::Busy { after_ms: 500 };
+
+const _: () = assert!(LONG_MAX.div_ceil(PART_MAX) <= 64, "the parts of a long request are the bits of a number");
 
 /// What a request or an answer says.
 pub type Bytes = Vec<u8, PAYLOAD_MAX>;
 /// The relays between the origin and the sender, the first one first.
 pub type Route = Vec<NodeId, ROUTE_MAX>;
-
-/// The name of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct RequestId {
-    /// The node that asks.
-    pub origin: NodeId,
-    /// The last byte of its incarnation.
-    pub boot: u8,
-    /// Its number within that boot.
-    pub number: u16,
-}
-
-/// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Refusal {
-    /// The leader has too much to do. It was not handled; `after_ms` later there may be room.
-    Busy {
-        /// When to try again, in milliseconds.
-        after_ms: u16,
-    },
-    /// A relay knows no way to a leader. It was not handled, and is sent again until it times out.
-    NoRoute,
-    /// The message does not fit a frame with all the ids on its way. It was not handled.
-    TooFar,
-    /// The leader has rebooted, changed, or forgotten its answer since: whether it was handled before is unknown.
-    Unknown,
-}
-
-/// The one leader that may handle a request: its id, and the last 16 bits of its term's number.
-pub type Once = (NodeId, u16);
-
-/// Messages between neighbours. `route` names the relays between the origin and the sender of a request, and those that
-/// an answer has still to pass.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the sentence of each message names its fields")]
-pub enum Message {
-    /// Asks the leader. `once` names it and its term, where the request must be handled at most once.
-    Request { id: RequestId, once: Option<Once>, route: Route, bytes: Bytes },
-    /// The leader's answer.
-    Answer { id: RequestId, route: Route, bytes: Bytes },
-    /// It is not answered.
-    Refused { id: RequestId, route: Route, reason: Refusal },
-}
-
-impl Message {
-    const fn id(&self) -> RequestId {
-        let (Self::Request { id, .. } | Self::Answer { id, .. } | Self::Refused { id, .. }) = self;
-        *id
-    }
-
-    /// Returns whether it fits a frame.
-    fn fits(&self) -> bool {
-        Payload::encode(self, &mut [0; RELIABLE_MAX]).is_some()
-    }
-}
-
-impl wire::Message for Message {
-    fn delivery(&self) -> Delivery {
-        Delivery::ReliableLatest // of one request: see `topic`
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Request { .. } => "request",
-            Self::Answer { .. } => "answer",
-            Self::Refused { .. } => "refused",
-        }
-    }
-
-    fn topic(&self) -> u32 {
-        let RequestId { origin, boot, number } = self.id();
-        origin.0.wrapping_mul(0x9E37_79B1) ^ u32::from(boot) << 16 ^ u32::from(number)
-    }
-}
-
-/// Commands of the application.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the sentence of each command names its fields")]
-pub enum Command {
-    /// Asks the leader; `repeatable`: it does no harm if it is handled twice.
-    Request { bytes: Bytes, repeatable: bool },
-    /// Answers a request, as the leader.
-    Answer { id: RequestId, bytes: Bytes },
-    /// Refuses a request, as the leader, until `after_ms` later.
-    Refuse { id: RequestId, after_ms: u16 },
-}
-
-/// Notices to the application.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[expect(missing_docs, reason = "the sentence of each notice names its fields")]
-pub enum Notice {
-    /// The request just made has this name.
-    Requested { id: RequestId },
-    /// The request just made has no room: too many are open.
-    Full,
-    /// The request has its answer.
-    Answered { id: RequestId, bytes: Bytes },
-    /// The request is refused.
-    Refused { id: RequestId, reason: Refusal },
-    /// The request has no answer, and will not have one: whether it was handled is unknown.
-    TimedOut { id: RequestId },
-    /// This node leads, and is asked something: it is to answer or to refuse.
-    Request { id: RequestId, bytes: Bytes, repeatable: bool },
-}
 
 /// A request at the leader: open, or answered and kept for copies of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -190,9 +115,9 @@ struct Handled {
     answer: Option<Bytes>,
 }
 
-/// The requests of one node, and those to it.
-#[derive(Clone, Debug, Default)]
-pub struct Requests {
+/// The requests of one node, and those to it, with `LONG` buffers for long ones.
+#[derive(Clone, Debug)]
+pub struct Requests<const LONG: usize = 0> {
     boot: u8,
     number: u16,
     leader: Option<(NodeId, Term)>,
@@ -204,15 +129,31 @@ pub struct Requests {
     handled: Vec<Handled, HANDLED_MAX>,
     /// Requests whose answers had to make room, and until when copies of them may come.
     names: Vec<(RequestId, Instant), NAMES_MAX>,
+    longs: Vec<Long, LONG>,
+    /// How many hops a flooded message takes.
+    reach: u8,
+    /// The ways to clients, the one that asked last at the end.
+    routes: Vec<(NodeId, Route), ROUTES_MAX>,
+    sends: Vec<Sending, SENDS_MAX>,
+    floods: Vec<Flooding, FLOODS_MAX>,
+    seen: Vec<Seen, SEEN_MAX>,
     notices: NoticeQueue<Notice>,
 }
 
 type Out = Outbox<Message, Notice>;
 
 impl Requests {
-    /// Creates the service of a node that has asked nothing.
+    /// Creates the service of a node that has asked nothing, and neither makes nor takes long requests.
     #[must_use]
     pub const fn new() -> Self {
+        Self::buffered()
+    }
+}
+
+impl<const LONG: usize> Requests<LONG> {
+    /// Creates the service of a node that has asked nothing, with its buffers for long requests.
+    #[must_use]
+    pub const fn buffered() -> Self {
         Self {
             boot: 0,
             number: 0,
@@ -222,8 +163,21 @@ impl Requests {
             own: Vec::new(),
             handled: Vec::new(),
             names: Vec::new(),
+            longs: Vec::new(),
+            reach: REACH,
+            routes: Vec::new(),
+            sends: Vec::new(),
+            floods: Vec::new(),
+            seen: Vec::new(),
             notices: NoticeQueue::new(),
         }
+    }
+
+    /// Returns the service of a leader whose clients are within so many hops.
+    #[must_use]
+    pub const fn within(mut self, hops: u8) -> Self {
+        self.reach = hops;
+        self
     }
 
     /// Returns how many requests this node, as the leader, has not answered.
@@ -236,7 +190,7 @@ impl Requests {
         self.leader.is_some_and(|(leader, _)| leader == me)
     }
 
-    /// Sends an answer or a refusal on its way back, or takes it in where it is this node's.
+    /// Sends a reply on its way back, or takes it in where it is this node's.
     fn send_back(&mut self, cx: &Context<'_>, id: RequestId, mut route: Route, reply: Reply, out: &mut Out) {
         if id.origin == cx.me {
             self.on_reply(cx, id, reply, out);
@@ -248,19 +202,48 @@ impl Requests {
             match reply {
                 Reply::Answer(bytes) => Message::Answer { id, route, bytes },
                 Reply::Refused(reason) => Message::Refused { id, route, reason },
+                Reply::Missing(parts) => Message::Missing { id, route, parts },
             },
         );
     }
 
     fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
         match message {
-            Message::Request { id, ref route, .. } if self.is_copy(id) => self.on_copy(cx, id, route.clone(), out),
-            Message::Request { id, once, route, bytes } if self.leads(cx.me) => {
-                self.serve(cx, id, once, route, bytes, out);
+            Message::Request { id, once, route, bytes } => {
+                self.on_request(cx, from, (id, once, route), Body::Whole(bytes), out);
             }
-            Message::Request { id, once, route, bytes } => self.relay(cx, from, (id, once, route, bytes), out),
+            Message::Part { id, once, route, part } => {
+                self.on_request(cx, from, (id, once, route), Body::Part(part), out);
+            }
             Message::Answer { id, route, bytes } => self.send_back(cx, id, route, Reply::Answer(bytes), out),
             Message::Refused { id, route, reason } => self.send_back(cx, id, route, Reply::Refused(reason), out),
+            Message::Missing { id, route, parts } => self.send_back(cx, id, route, Reply::Missing(parts), out),
+            Message::Send { id, to, route, bytes } => self.on_send(cx, id, to, (route, bytes), out),
+            Message::Flood { id, to, copy, hops, bytes } => {
+                self.on_flood(cx, Flood { id, to, copy, hops, bytes }, out);
+            }
+            Message::Received { id, hops } => self.on_received(cx, id, hops, out),
+        }
+    }
+
+    /// Handles a request or a part of one as the leader, or passes it on.
+    fn on_request(
+        &mut self,
+        cx: &Context<'_>,
+        from: NodeId,
+        (id, once, route): (RequestId, Option<Once>, Route),
+        body: Body,
+        out: &mut Out,
+    ) {
+        let leads = self.leads(cx.me);
+        if leads {
+            self.on_route(id.origin, &route);
+        }
+        match body {
+            Body::Whole(_) if self.is_copy(id) => self.on_copy(cx, id, route, out),
+            Body::Whole(bytes) if leads => self.serve(cx, id, once, route, bytes, out),
+            Body::Part(part) if leads || self.is_copy(id) => self.serve_part(cx, id, once, route, &part, out),
+            Body::Whole(_) | Body::Part(_) => self.relay(cx, from, (id, once, route), body, out),
         }
     }
 
@@ -269,7 +252,8 @@ impl Requests {
         &mut self,
         cx: &Context<'_>,
         from: NodeId,
-        (id, once, route, bytes): (RequestId, Option<Once>, Route, Bytes),
+        (id, once, route): (RequestId, Option<Once>, Route),
+        body: Body,
         out: &mut Out,
     ) {
         // A parent it came from, or a relay it has passed, would send it round.
@@ -279,7 +263,7 @@ impl Requests {
         };
         let mut onward = route.clone();
         let named = onward.push(cx.me).is_ok();
-        let message = Message::Request { id, once, route: onward, bytes };
+        let message = body.message(id, once, onward);
         if named && message.fits() {
             out.send(cx.roster.set_of(parent), message);
         } else {
@@ -297,7 +281,7 @@ impl Requests {
                     self.led_since = self.led_since.or(Some(term.number));
                 }
                 if changed {
-                    self.own.iter_mut().for_each(Own::repeat);
+                    self.repeat_own();
                 }
             }
             Fact::NoLeader => (self.leader, self.parent) = (None, None),
@@ -305,7 +289,7 @@ impl Requests {
             Fact::PeerDown(_) => {
                 if self.parent.is_some_and(|parent| !cx.peers.meets(cx.roster.set_of(parent))) {
                     self.parent = None;
-                    self.own.iter_mut().for_each(Own::repeat);
+                    self.repeat_own();
                 }
             }
             // A peer that comes or reboots changes no route by itself; there is no view without a group.
@@ -314,11 +298,34 @@ impl Requests {
     }
 }
 
-/// How a request ends at the leader or on its way.
+impl<const LONG: usize> Default for Requests<LONG> {
+    fn default() -> Self {
+        Self::buffered()
+    }
+}
+
+/// What a request says, or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Body {
+    Whole(Bytes),
+    Part(Part),
+}
+
+impl Body {
+    fn message(self, id: RequestId, once: Option<Once>, route: Route) -> Message {
+        match self {
+            Self::Whole(bytes) => Message::Request { id, once, route, bytes },
+            Self::Part(part) => Message::Part { id, once, route, part },
+        }
+    }
+}
+
+/// What goes back to the origin of a request: its end, or what is missing of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reply {
     Answer(Bytes),
     Refused(Refusal),
+    Missing(u64),
 }
 
 /// Returns how long a request may take.
@@ -326,7 +333,7 @@ fn timeout(cx: &Context<'_>) -> Duration {
     cx.timing.heartbeat.times(TIMEOUT_HEARTBEATS)
 }
 
-impl Algorithm for Requests {
+impl<const LONG: usize> Algorithm for Requests<LONG> {
     type Message = Message;
     type Command = Command;
     type Notice = Notice;
@@ -339,23 +346,32 @@ impl Algorithm for Requests {
         match input {
             Input::Message { from, message, .. } => self.on_message(cx, from, message, out),
             Input::Command(Command::Request { bytes, repeatable }) => self.request(cx, bytes, repeatable, out),
+            Input::Command(Command::Append { bytes }) => self.append(cx, &bytes, out),
+            Input::Command(Command::RequestLong { repeatable }) => self.request_long(cx, repeatable, out),
             Input::Command(Command::Answer { id, bytes }) => self.reply(cx, id, Reply::Answer(bytes), out),
             Input::Command(Command::Refuse { id, after_ms }) => {
                 self.reply(cx, id, Reply::Refused(Refusal::Busy { after_ms }), out);
             }
+            Input::Command(Command::Send { to, bytes }) => self.send(cx, to, bytes, out),
             Input::Fact(fact) => self.on_fact(cx, fact),
-            Input::Timeout => self.on_timeout(cx, out),
+            Input::Timeout => {
+                self.on_timeout(cx, out);
+                self.poll_longs(cx, out);
+                self.poll_clients(cx, out);
+            }
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
         let own = self.own.iter().map(Own::deadline).min();
         let handled = self.handled.iter().map(|handled| handled.until);
-        earliest(own, handled.chain(self.names.iter().map(|&(_, until)| until)).min())
+        let kept = handled.chain(self.names.iter().map(|&(_, until)| until)).min();
+        let longs = self.longs.iter().filter_map(Long::deadline).min();
+        earliest(earliest(own, kept), earliest(longs, self.clients_deadline()))
     }
 }
 
-impl Service for Requests {
+impl<const LONG: usize> Service for Requests<LONG> {
     const ROUTED: bool = true;
 
     fn resume(&mut self, incarnation: u32) {
@@ -371,6 +387,6 @@ impl Service for Requests {
     }
 
     fn poll_send(&mut self, cx: &Context<'_>, out: &mut Out) -> bool {
-        self.send_own(cx, out)
+        self.send_own(cx, out) || self.send_next(cx, out)
     }
 }

@@ -104,9 +104,13 @@ fn wireless() {
 fn clusters() {
     use clusters::{Beacon, Message as M};
     let (term, capacity) = (TERM, Capacity::new(1_000));
+    let beacon = Beacon { term, capacity, count: 9, pace: 2, hops: 1, age: 3, load: 4 };
     let cases: &Cases<M> = &[
-        (M::Beacon(Beacon { term, capacity, count: 9, pace: 2, hops: 1, age: 3 }), &[&[0], T, &[0xE8, 7, 9, 2, 1, 3]]),
+        (M::Beacon(beacon), &[&[0], T, &[0xE8, 7, 9, 2, 1, 3, 4]]),
         (M::Resigned { term }, &[&[1], T]),
+        (M::Report { by: NodeId(300), clients: 300, hops: 1, nonce: 7 }, &[&[2], X, X, &[1, 7]]),
+        (M::Chief(beacon), &[&[3], T, &[0xE8, 7, 9, 2, 1, 3, 4]]),
+        (M::ChiefResigned { term }, &[&[4], T]),
     ];
     pin(22, cases);
 }
@@ -248,12 +252,13 @@ fn heartbeat_hello_and_ack_are_pinned() {
 
 #[test]
 fn every_message_of_the_requests_is_pinned() {
-    use protocol::service::requests::{Bytes, Message as M, Refusal, RequestId, Route};
+    use protocol::service::requests::{Bytes, Message as M, Part, Refusal, RequestId, Route};
     let id = RequestId { origin: NodeId(300), boot: 7, number: 300 };
     let route = || Route::from_slice(&[NodeId(1), NodeId(300)]).unwrap();
     let bytes = || Bytes::from_slice(&[8, 9]).unwrap();
     let (name, way, said): (&[u8], &[u8], &[u8]) = (&[0xAC, 2, 7, 0xAC, 2], &[2, 1, 0xAC, 2], &[2, 8, 9]);
     let refused = |reason| M::Refused { id, route: Route::new(), reason };
+    let part = |bytes: &[u8]| Part { length: 300, index: 2, bytes: bytes.iter().copied().collect() };
     let cases: &Cases<M> = &[
         (M::Request { id, once: None, route: route(), bytes: bytes() }, &[&[0], name, &[0], way, said]),
         (
@@ -265,8 +270,26 @@ fn every_message_of_the_requests_is_pinned() {
         (refused(Refusal::NoRoute), &[&[2], name, &[0, 1]]),
         (refused(Refusal::TooFar), &[&[2], name, &[0, 2]]),
         (refused(Refusal::Unknown), &[&[2], name, &[0, 3]]),
+        (refused(Refusal::TooLong), &[&[2], name, &[0, 4]]),
+        (M::Part { id, once: None, route: route(), part: part(&[8, 9]) }, &[&[3], name, &[0], way, X, &[2], said]),
+        (M::Missing { id, route: route(), parts: 300 }, &[&[4], name, way, X]),
+        (M::Send { id, to: NodeId(300), route: route(), bytes: bytes() }, &[&[5], name, X, way, said]),
+        (
+            M::Flood { id, to: Some(NodeId(300)), copy: 1, hops: 2, bytes: bytes() },
+            &[&[6], name, &[1], X, &[1, 2], said],
+        ),
+        (M::Flood { id, to: None, copy: 0, hops: 2, bytes: bytes() }, &[&[6], name, &[0, 0, 2], said]),
+        (M::Received { id, hops: 7 }, &[&[7], name, &[7]]),
     ];
     pin(68, cases);
+    let far = [NodeId(16_383); 3];
+    let long = M::Part {
+        id: RequestId { origin: NodeId(16_383), boot: 255, number: u16::MAX },
+        once: Some((NodeId(16_383), u16::MAX)),
+        route: Route::from_slice(&far).unwrap(),
+        part: Part { length: 1_024, index: 42, bytes: (0..24).collect() },
+    };
+    check_lengths(&[length(&long)], &[48]);
     let near = M::Request {
         id: RequestId { origin: NodeId(16_383), boot: 255, number: u16::MAX },
         once: Some((NodeId(16_383), u16::MAX)),

@@ -12,6 +12,7 @@ use protocol::registry::{AnyElection, AnyMutex};
 use protocol::service::app_service::{AppService, ObservedApp};
 use protocol::service::clock_sync::ClockSync;
 use protocol::service::demo::{Diffusing, Tokens};
+use protocol::service::requests::{LONG_MAX, Requests};
 use protocol::service::snapshot::Snapshot;
 use protocol::service::termination::{DijkstraScholten, Wave};
 use protocol::service::{NoService, Sequencer};
@@ -24,7 +25,7 @@ fn a_node_with_32_neighbours_takes_at_most_4_kib_and_a_member_of_a_group_little_
     let nodes = [
         ("wireless", size_of::<Node<Wireless, NoMutex, 32>>(), 4_096),
         ("ring", size_of::<Node<Ring, NoMutex, 32>>(), 4_192),
-        ("any", size_of::<Node<AnyElection, NoMutex, 32>>(), 4_192),
+        ("any", size_of::<Node<AnyElection, NoMutex, 32>>(), 4_512),
     ];
     println!("{nodes:?}");
     for (name, bytes, most) in nodes {
@@ -36,7 +37,9 @@ fn a_node_with_32_neighbours_takes_at_most_4_kib_and_a_member_of_a_group_little_
 fn an_election_takes_no_room_per_neighbour() {
     for (name, &bytes) in AnyElection::NAMES.iter().zip(AnyElection::SIZES) {
         println!("{name} {bytes}");
-        assert!(bytes <= 352, "{name}: {bytes}");
+        // Super-peers are several, and may elect a chief among themselves.
+        let most = if *name == "clusters" { 688 } else { 352 };
+        assert!(bytes <= most, "{name}: {bytes}");
     }
 }
 
@@ -102,6 +105,14 @@ fn an_application_takes_the_room_of_the_observers_it_chose_and_of_no_other() {
     assert!(recorded + size_of::<Wave<16>>() < all && detected + size_of::<Snapshot>() < all);
 }
 
+#[test]
+fn requests_take_7_kib_and_little_more_than_its_bytes_for_each_long_one() {
+    let [without, with_two] = [size_of::<Requests>(), size_of::<Requests<2>>()];
+    println!("requests {without}, with two long ones {with_two}");
+    assert!(without <= 7 * 1_024, "{without}");
+    assert!(with_two - without <= 2 * (LONG_MAX + 128), "{with_two} {without}");
+}
+
 /// The bytes of a broadcast frame with this message, of a node with an id below 128 in one of its first 127 boots.
 fn broadcast<M: Payload>(message: &M, seq: u32) -> usize {
     let mut body = [0; FRAME_MAX];
@@ -116,7 +127,7 @@ fn beacons(seq: u32, number: u32, count: u32) -> [usize; 3] {
     let (term, leader) = (Term { number, by: NodeId(127) }, Candidate { capacity: Capacity::MAX, id: NodeId(127) });
     let heartbeat = LeaderMessage::Heartbeat { term, leader, runner_up: Some(leader), count, age: u8::MAX };
     let pulse = LeaderMessage::Pulse { term, heir: Some(Heir { number, candidate: leader }) };
-    let beacon = clusters::Beacon { term, capacity: Capacity::MAX, count, pace: 3, hops: 2, age: u8::MAX };
+    let beacon = clusters::Beacon { term, capacity: Capacity::MAX, count, pace: 3, hops: 2, age: u8::MAX, load: 127 };
     [
         broadcast(&wireless::Message::Leadership(heartbeat), seq),
         broadcast(&wireless::Message::Leadership(pulse), seq),
@@ -126,6 +137,6 @@ fn beacons(seq: u32, number: u32, count: u32) -> [usize; 3] {
 
 #[test]
 fn a_beacon_takes_at_most_28_bytes_in_a_young_network_and_a_heartbeat_three_more_after_a_day() {
-    assert_eq!(beacons(16_383, 127, 127), [28, 24, 24]);
-    assert_eq!(beacons((1 << 21) - 1, 16_383, 16_383), [31, 27, 27]);
+    assert_eq!(beacons(16_383, 127, 127), [28, 24, 25]);
+    assert_eq!(beacons((1 << 21) - 1, 16_383, 16_383), [31, 27, 28]);
 }

@@ -1,12 +1,12 @@
 //! The leader's side: requests are handled at most once, and answered the way they came.
 
-use super::{Bytes, Handled, KEPT_HEARTBEATS, Notice, Once, Out, Refusal, Reply, RequestId, Requests, Route, timeout};
+use super::{
+    BUSY, Bytes, Handled, KEPT_HEARTBEATS, Notice, Once, Out, Refusal, Reply, RequestId, Requests, Route, timeout,
+};
 use crate::algorithm::Context;
+use crate::base::time::Instant;
 
-/// How long a request takes to be answered, as a hint to the refused ones, in milliseconds.
-const HINT_MS: u16 = 500;
-
-impl Requests {
+impl<const LONG: usize> Requests<LONG> {
     /// Hands a request to the application, or refuses it.
     pub(super) fn serve(
         &mut self,
@@ -17,17 +17,26 @@ impl Requests {
         bytes: Bytes,
         out: &mut Out,
     ) {
-        let refusal = if once.is_some_and(|(leader, number)| leader != cx.me || !self.has_led_under(number)) {
-            Some(Refusal::Unknown)
-        } else {
-            (!self.make_room()).then_some(Refusal::Busy { after_ms: HINT_MS })
-        };
-        if let Some(reason) = refusal {
+        if let Some(reason) = self.refusal(cx, once) {
             return self.send_back(cx, id, route, Reply::Refused(reason), out);
         }
         let (repeatable, until) = (once.is_none(), cx.now.after(timeout(cx)));
-        let _ = self.handled.push(Handled { id, route, repeatable, until, answer: None }); // it is not full
+        self.insert_handled(id, route, repeatable, until);
         out.notify(Notice::Request { id, bytes, repeatable });
+    }
+
+    /// Returns why this node does not handle a new request, if it does not; otherwise there is room for it.
+    pub(super) fn refusal(&mut self, cx: &Context<'_>, once: Option<Once>) -> Option<Refusal> {
+        match once {
+            // It was for another leader, which has not got this copy: the origin knows whether there were others.
+            Some((leader, _)) if leader != cx.me => Some(Refusal::NoRoute),
+            Some((_, number)) if !self.has_led_under(number) => Some(Refusal::Unknown),
+            Some(_) | None => (!self.make_room()).then_some(BUSY),
+        }
+    }
+
+    pub(super) fn insert_handled(&mut self, id: RequestId, route: Route, repeatable: bool, until: Instant) {
+        let _ = self.handled.push(Handled { id, route, repeatable, until, answer: None }); // it is not full
     }
 
     /// Forgets the oldest answer, but not the name of its request, where there is no room for another request; returns
@@ -73,16 +82,19 @@ impl Requests {
 
     /// Sends the application's reply to a request, unless it came too late.
     pub(super) fn reply(&mut self, cx: &Context<'_>, id: RequestId, reply: Reply, out: &mut Out) {
+        // The name of a long one is kept for as long as its parts may come.
+        let times = if self.is_long(id) { super::long::LONG_TIMES } else { 1 };
         let of_it = |handled: &&mut Handled| handled.id == id && handled.answer.is_none();
         let Some(handled) = self.handled.iter_mut().find(of_it) else { return };
         let route = handled.route.clone();
         // What is kept for copies: a refusal was none of the application's doing, so a copy may be handled.
         if let Reply::Answer(bytes) = &reply {
             handled.answer = Some(bytes.clone());
-            handled.until = cx.now.after(cx.timing.heartbeat.times(KEPT_HEARTBEATS));
+            handled.until = cx.now.after(cx.timing.heartbeat.times(KEPT_HEARTBEATS.saturating_mul(times)));
         }
         let kept = handled.answer.is_some() && !handled.repeatable;
         self.handled.retain(|handled| handled.id != id || kept);
+        self.free(id);
         self.send_back(cx, id, route, reply, out);
     }
 }
