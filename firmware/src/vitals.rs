@@ -27,6 +27,8 @@ pub struct CapacityInputs {
     pub link_quality: u8,
     /// When the board started.
     pub started_at: Instant,
+    /// Whether it must have an uplink to lead.
+    pub uplink_required: bool,
 }
 
 impl Vitals {
@@ -41,7 +43,7 @@ impl Vitals {
             uplink: self.uplink,
             uptime_minutes: u32::try_from(up.as_secs().checked_div(60).unwrap_or(0)).unwrap_or(u32::MAX),
         };
-        reading.capacity(&Weights::DEFAULT)
+        reading.capacity(&Weights { uplink_required: inputs.uplink_required, ..Weights::DEFAULT })
     }
 }
 
@@ -77,8 +79,12 @@ mod tests {
 
     const BATTERIES: Supply = Supply { empty_mv: 1_800, full_mv: 3_000 };
     const GOOD: Vitals = Vitals { supply: Percent::MAX, memory: Percent::MAX, uplink: true };
-    const INPUTS: CapacityInputs =
-        CapacityInputs { configured: Capacity::MAX, link_quality: u8::MAX, started_at: Instant::MIN };
+    const INPUTS: CapacityInputs = CapacityInputs {
+        configured: Capacity::MAX,
+        link_quality: u8::MAX,
+        started_at: Instant::MIN,
+        uplink_required: false,
+    };
 
     #[test]
     fn a_supply_is_between_empty_and_full() {
@@ -110,6 +116,9 @@ mod tests {
             None,
             "unfit below the critical supply"
         );
+        let gateway = CapacityInputs { uplink_required: true, ..INPUTS };
+        assert_eq!(capacity(GOOD, gateway), best);
+        assert_eq!(capacity(Vitals { uplink: false, ..GOOD }, gateway), None, "unfit without the uplink it must have");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Periodic work of the loop besides the node: watchdog, health, status reports and capacity.
 
 use super::{Board, FEED_PERIOD, configured_capacity};
-use crate::storage::config_page::ConfigPage;
+use crate::storage::config_page::{ConfigPage, options};
 use crate::vitals::{CapacityInputs, MEASURE_PERIOD};
 use embassy_time::{Duration, Instant};
 use protocol::base::capacity::Capacity;
@@ -34,7 +34,12 @@ impl Housekeeping {
             status_at: later(now, status_period),
             status_period,
             measure_at: now,
-            inputs: CapacityInputs { configured: configured_capacity(page), link_quality: 0, started_at: now },
+            inputs: CapacityInputs {
+                configured: configured_capacity(page),
+                link_quality: 0,
+                started_at: now,
+                uplink_required: page.has(options::UPLINK_REQUIRED),
+            },
             capacity: None,
         }
     }

@@ -56,6 +56,8 @@ pub mod options {
     pub const QUORUM: u32 = 1 << 4;
     /// The key is no secret: it is derived from the name of the group.
     pub const INSECURE: u32 = 1 << 5;
+    /// The node leads only while it has an uplink out of its network, as it measures.
+    pub const UPLINK_REQUIRED: u32 = 1 << 6;
     /// For tests: once healthy, the board hangs, until its watchdog resets it.
     pub const HANG: u32 = 1 << 30;
     /// For tests: once healthy, the board panics.

@@ -247,7 +247,12 @@ mod tests {
     #[test]
     fn the_capacity_is_measured_where_the_page_has_the_option() {
         crate::tests::reset_clock();
-        let inputs = CapacityInputs { configured: Capacity::new(77), link_quality: 0, started_at: Instant::MIN };
+        let inputs = CapacityInputs {
+            configured: Capacity::new(77),
+            link_quality: 0,
+            started_at: Instant::MIN,
+            uplink_required: false,
+        };
         let fixed = ConfigPage { options: options::FACTORY, ..page() };
         for (page, capacity) in [(page(), 3_500), (fixed, 77)] {
             let measured = block_on(Ui::new().board::<NoMutex>(page).measure(&inputs));

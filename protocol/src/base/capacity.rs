@@ -2,7 +2,8 @@
 //!
 //! A board measures several quantities; nodes compare one. [`Reading::capacity`] weights them in integers, so that
 //! every node computes the same order. A leader must also be *fit*: one that lost its uplink or runs out of supply
-//! hands over, whatever its capacity.
+//! hands over, whatever its capacity. A node that serves others, as a super-peer does, weights in what it can serve with:
+//! its bandwidth, the air around it, and what it has to do already ([`ServiceReading::capacity`]).
 
 use crate::base::ids::NodeId;
 use serde::{Deserialize, Serialize};
@@ -166,9 +167,109 @@ impl Reading {
     }
 }
 
+/// What a node can serve others with, as its host measures it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct ServiceReading {
+    /// Bandwidth of its uplink, in kilobits a second.
+    pub uplink_kbps: u32,
+    /// Share of the time in which the channel around it is free.
+    pub airtime_free: Percent,
+    /// Its clients: [`Node::clients`](crate::Node::clients).
+    pub clients: u16,
+    /// Requests it has handled in the last second.
+    pub requests_per_second: u16,
+}
+
+/// The weight of each part of a [`ServiceReading`], of 100 for the whole capacity, and what counts in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServiceWeights {
+    /// Weight of the uplink's bandwidth.
+    pub bandwidth: u8,
+    /// Weight of the free air.
+    pub airtime: u8,
+    /// Weight of a node without load. Below the eighth that an incumbent has in advance, no load unseats it.
+    pub load: u8,
+    /// The bandwidth that counts in full, in kilobits a second.
+    pub uplink_full_kbps: u32,
+    /// The clients that are a full load.
+    pub clients_full: u16,
+    /// The requests a second that are a full load.
+    pub requests_full: u16,
+}
+
+impl ServiceWeights {
+    /// Weights for a gateway of a sensor network.
+    pub const DEFAULT: Self =
+        Self { bandwidth: 20, airtime: 15, load: 10, uplink_full_kbps: 1_000, clients_full: 32, requests_full: 20 };
+}
+
+/// Returns the share of `part` in `whole` in percent, at most 100; 100 where `whole` is 0.
+fn percent_of(part: u32, whole: u32) -> u32 {
+    part.min(whole).saturating_mul(100).checked_div(whole).unwrap_or(100)
+}
+
+impl ServiceReading {
+    /// Weights what a node can serve with into the capacity it has otherwise ([`Reading::capacity`]).
+    ///
+    /// ```
+    /// use protocol::base::capacity::{Capacity, Percent, ServiceReading, ServiceWeights};
+    ///
+    /// let weights = ServiceWeights::DEFAULT; // 20 for bandwidth, 15 for free air, 10 for no load, 55 for all else
+    /// let idle = ServiceReading { uplink_kbps: 500, airtime_free: Percent::new(80), clients: 0, requests_per_second: 0 };
+    /// assert_eq!(idle.capacity(Capacity::new(8_000), &weights), Capacity::new(4_400 + 1_000 + 1_200 + 1_000));
+    ///
+    /// let busy = ServiceReading { clients: 24, ..idle }; // three quarters of a full load
+    /// assert_eq!(busy.capacity(Capacity::new(8_000), &weights), Capacity::new(4_400 + 1_000 + 1_200 + 250));
+    /// ```
+    #[must_use]
+    pub fn capacity(&self, otherwise: Capacity, weights: &ServiceWeights) -> Capacity {
+        if otherwise > Capacity::MAX {
+            return otherwise; // appointed by hand
+        }
+        let clients = percent_of(self.clients.into(), weights.clients_full.into());
+        let requests = percent_of(self.requests_per_second.into(), weights.requests_full.into());
+        let parts = [
+            (weights.bandwidth, percent_of(self.uplink_kbps, weights.uplink_full_kbps)),
+            (weights.airtime, u32::from(self.airtime_free.0)),
+            (weights.load, 100_u32.saturating_sub(clients.max(requests))),
+        ];
+        let service = parts
+            .iter()
+            .fold(0_u32, |sum, &(weight, share)| sum.saturating_add(u32::from(weight).saturating_mul(share)));
+        let weight = parts.iter().fold(0_u32, |sum, &(weight, _)| sum.saturating_add(weight.into())).min(100);
+        let rest = u32::from(otherwise.0).saturating_mul(100_u32.saturating_sub(weight)).checked_div(100).unwrap_or(0);
+        Capacity::new(u16::try_from(rest.saturating_add(service)).unwrap_or(u16::MAX))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn p1_bandwidth_air_and_load_count_by_their_weights() {
+        let weights = ServiceWeights::DEFAULT;
+        let best =
+            ServiceReading { uplink_kbps: 5_000, airtime_free: Percent::MAX, clients: 0, requests_per_second: 0 };
+        let lost = |reading: ServiceReading| 10_000 - reading.capacity(Capacity::MAX, &weights).get();
+        assert_eq!(lost(best), 0);
+        assert_eq!(lost(ServiceReading { uplink_kbps: 250, ..best }), 1_500);
+        assert_eq!(lost(ServiceReading { airtime_free: Percent::new(40), ..best }), 900);
+        assert_eq!(lost(ServiceReading { clients: 16, ..best }), 500);
+        assert_eq!(lost(ServiceReading { requests_per_second: 200, clients: 16, ..best }), 1_000, "the worse of both");
+        assert_eq!(best.capacity(Capacity::APPOINTED, &weights), Capacity::APPOINTED);
+    }
+
+    #[test]
+    fn p1_no_load_unseats_an_incumbent_of_equal_capacity() {
+        let weights = ServiceWeights::DEFAULT;
+        let idle =
+            ServiceReading { uplink_kbps: 1_000, airtime_free: Percent::MAX, clients: 0, requests_per_second: 0 };
+        let busy = ServiceReading { clients: u16::MAX, requests_per_second: u16::MAX, ..idle };
+        let [idle, busy] = [idle, busy].map(|reading| reading.capacity(Capacity::MAX, &weights));
+        assert!(busy < idle && busy.as_incumbent() > idle, "{busy:?} {idle:?}");
+    }
 
     const FULL: Reading = Reading {
         supply: Percent(100),

@@ -43,6 +43,9 @@ pub(crate) struct ProvisionArgs {
     /// It never leads.
     #[arg(long)]
     never_leads: bool,
+    /// It leads only while it has an uplink, such as a gateway: it measures its capacity.
+    #[arg(long, conflicts_with = "capacity")]
+    uplink_required: bool,
     /// It has run before: missing records are lost ones.
     #[arg(long)]
     used: bool,
@@ -162,6 +165,7 @@ fn page(target: &Target<'_>) -> ConfigPage {
         (options::LAN, board.network != Network::Radio),
         (options::MEASURED, args.capacity.is_none()),
         (options::QUORUM, args.quorum),
+        (options::UPLINK_REQUIRED, args.uplink_required),
         (options::INSECURE, key.public),
     ];
     ConfigPage {
