@@ -39,6 +39,7 @@ impl Checker {
                 let ended = self.open.remove(&id).is_none();
                 ended.then(|| format!("request {number} of node {origin} ends, and is not open"))
             }
+            RequestStep::Sent | RequestStep::Received | RequestStep::Delivered | RequestStep::Undelivered => None, // no request
         }
     }
 

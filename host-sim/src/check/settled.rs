@@ -20,6 +20,8 @@ pub(crate) struct SettledNode {
     /// Its candidacy; `None` if it cannot lead.
     pub(crate) candidate: Option<Candidate>,
     pub(crate) leader: Option<(u32, Term)>,
+    /// The chief it knows among the super-peers, where they elect one.
+    pub(crate) chief: Option<u32>,
     /// Whether it has led since before the last disturbance, and so has the incumbent's margin.
     pub(crate) incumbent: bool,
     /// Whether it was asked to yield, and so need not lead.
@@ -42,6 +44,10 @@ impl SettledNode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clusters {
     pub(crate) horizon: u8,
+    /// How many clients a super-peer may have, where that is limited.
+    pub(crate) clients_max: Option<u8>,
+    /// Whether the super-peers elect a chief.
+    pub(crate) has_chief: bool,
     /// By node, the super-peers within the horizon: over links on which every frame arrives, and over any.
     pub(super) near: BTreeMap<u32, (BTreeSet<u32>, BTreeSet<u32>)>,
     /// The nodes that follow nobody, and have a candidate within the horizon.
@@ -49,8 +55,9 @@ pub(crate) struct Clusters {
 }
 
 impl Clusters {
-    fn of<M: SimNode>(world: &World<M>, horizon: u8, nodes: &[SettledNode]) -> Self {
-        let mut clusters = Self { horizon, ..Self::default() };
+    fn of<M: SimNode>(world: &World<M>, scenario: &Scenario, horizon: u8, nodes: &[SettledNode]) -> Self {
+        let (clients_max, has_chief) = (scenario.clients_max(), scenario.has_chief());
+        let mut clusters = Self { horizon, clients_max, has_chief, ..Self::default() };
         for node in nodes.iter().filter(|node| node.leads()) {
             for near in world.within(node.id, horizon, Link::QUALITY_MAX) {
                 clusters.add(near, node.id, true);
@@ -129,6 +136,7 @@ impl Settled {
                     .capacity(capacity.map(Capacity::new))
                     .map(|capacity| Candidate { capacity, id: NodeId(id) }),
                 leader: view.leader,
+                chief: view.chief,
                 incumbent: convergence.is_incumbent(id),
                 yielded: convergence.has_yielded(id),
                 blank: convergence.is_blank(id),
@@ -141,7 +149,7 @@ impl Settled {
             Mode::Quorum => world.node_count() / 2 + 1,
         };
         let nodes: Vec<SettledNode> = up.collect();
-        let clusters = scenario.horizon().map(|horizon| Clusters::of(world, horizon, &nodes));
+        let clusters = scenario.horizon().map(|horizon| Clusters::of(world, scenario, horizon, &nodes));
         let waiters = world.lock_waiters().map(|(node, lock, since)| Waiter { node, lock, since });
         Self {
             at: world.now(),
@@ -169,6 +177,16 @@ impl Settled {
 
     pub(crate) fn node(&self, id: u32) -> Option<&SettledNode> {
         self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|index| &self.nodes[index])
+    }
+
+    /// Returns how many clients each super-peer has, itself not included.
+    pub(crate) fn clients(&self) -> BTreeMap<u32, u32> {
+        let mut clients: BTreeMap<u32, u32> =
+            self.nodes.iter().filter(|node| node.leads()).map(|node| (node.id, 0)).collect();
+        for (leader, _) in self.nodes.iter().filter(|node| !node.leads()).filter_map(|node| node.leader) {
+            clients.entry(leader).and_modify(|count| *count += 1);
+        }
+        clients
     }
 
     /// Returns the nodes of each component, the components in the order of their lowest node.

@@ -52,6 +52,7 @@ pub(super) fn agreeing(nodes: u32, leader: u32) -> Settled {
         id,
         candidate: Some(Candidate { capacity: Capacity::new(100 + id as u16), id: NodeId(id) }),
         leader: Some((leader, term)),
+        chief: None,
         incumbent: false,
         yielded: false,
         blank: false,

@@ -10,6 +10,8 @@ pub(super) struct RequestMetrics {
     made: BTreeMap<(u32, u8, u16), Micros>,
     requested: bool,
     ends: [u64; 3],
+    /// Messages to clients: sent, received, to one client and acknowledged, and not acknowledged.
+    messages: [u64; 4],
     /// By super-peer, how many requests it handled.
     handled: BTreeMap<u32, u64>,
     round_trips: Vec<u64>,
@@ -19,8 +21,10 @@ impl RequestMetrics {
     pub(super) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let names = ["requests_answered", "requests_refused", "requests_timed_out"];
         let ends = names.into_iter().zip(self.ends).filter(|_| self.requested);
+        let names = ["messages_sent", "messages_received", "messages_delivered", "messages_undelivered"];
+        let messages = names.into_iter().zip(self.messages).filter(|_| self.messages[0] > 0);
         let loads = self.handled.values().map(|&count| ("super_peer_requests", count));
-        self.round_trips.iter().map(|&took| ("round_trip_us", took)).chain(ends).chain(loads)
+        self.round_trips.iter().map(|&took| ("round_trip_us", took)).chain(ends).chain(messages).chain(loads)
     }
 }
 
@@ -43,13 +47,16 @@ impl Observer for RequestMetrics {
                 return;
             }
             RequestStep::Answered | RequestStep::Refused | RequestStep::TimedOut => self.made.remove(&id),
+            RequestStep::Sent => return self.messages[0] += 1,
+            RequestStep::Received => return self.messages[1] += 1,
+            RequestStep::Delivered => return self.messages[2] += 1,
+            RequestStep::Undelivered => return self.messages[3] += 1,
         };
-        let end = match step {
-            RequestStep::Refused => 1,
-            RequestStep::TimedOut => 2,
-            RequestStep::Made | RequestStep::Handled | RequestStep::Answered => 0,
-        };
-        self.ends[end] += 1;
+        let end =
+            [RequestStep::Answered, RequestStep::Refused, RequestStep::TimedOut].iter().position(|&end| end == step);
+        if let Some(end) = end {
+            self.ends[end] += 1;
+        }
         if step == RequestStep::Answered {
             self.round_trips.extend(made.map(|made| event.at - made));
         }

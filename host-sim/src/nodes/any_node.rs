@@ -163,6 +163,10 @@ impl SimNode for AnyNode {
         of!(self, node => node.leader())
     }
 
+    fn chief(&self) -> Option<(NodeId, Term)> {
+        of!(self, node => node.chief())
+    }
+
     fn lie(plan: &AnyPlan, frame: &[u8], random: u64) -> Option<Box<[u8]>> {
         plan.lie(frame, random)
     }

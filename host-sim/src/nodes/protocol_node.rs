@@ -7,7 +7,7 @@ use crate::sim::node::{self, NodeEvent, SUPERSEDED, SimNode};
 use crate::trace::{AppRequest, MessageEvent};
 use crate::workload::apps::{APP_GROUP_MAX, AppAdapter, OrderedApp, SimulatedApp};
 use crate::workload::locks::LOCK_GROUP_MAX;
-use crate::workload::requests::RequestLoad;
+use crate::workload::requests::{RequestLoad, RequestPlan};
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::Group;
 use protocol::base::records::Records;
@@ -130,12 +130,13 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> ScenarioNode for Protoco
         let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
         let members: Vec<NodeId> = (0..members).map(NodeId).collect();
         let group = Group::of(&members).ok();
+        let requests = scenario.world.requests.map(|plan| RequestPlan { reach: scenario.horizon(), ..plan });
         let key = if group.is_some() { config.key.for_group(&members) } else { config.key.clone() };
         ProtocolPlan {
             config,
             election,
             mutex: L::from_scenario(scenario),
-            service: U::from_plan(scenario.world.app.as_ref(), scenario.world.requests.as_ref()),
+            service: U::from_plan(scenario.world.app.as_ref(), requests.as_ref()),
             group,
             key,
         }
@@ -241,6 +242,10 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
 
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.node.leader()
+    }
+
+    fn chief(&self) -> Option<(NodeId, Term)> {
+        self.node.chief()
     }
 
     fn lie(plan: &ProtocolPlan<L, U>, frame: &[u8], random: u64) -> Option<Box<[u8]>> {

@@ -8,7 +8,7 @@ use super::{DETECTIONS, ScenarioError};
 use crate::base::rng::Probability;
 use crate::trace::AppRequest;
 use crate::workload::apps::AppPlan;
-use crate::workload::requests::RequestPlan;
+use crate::workload::requests::{Audience, RequestPlan};
 use std::ops::Range;
 
 pub(super) fn app(reader: &Reader<'_>, raw: Option<Spanned<RawApp>>) -> Result<Option<AppPlan>, ScenarioError> {
@@ -30,6 +30,9 @@ pub(super) fn app(reader: &Reader<'_>, raw: Option<Spanned<RawApp>>) -> Result<O
     }))
 }
 
+/// The words for those that a super-peer sends to.
+const AUDIENCES: [&str; 2] = ["all", "one"];
+
 /// Reads the table `[service]`.
 pub(super) fn requests(
     reader: &Reader<'_>,
@@ -42,14 +45,23 @@ pub(super) fn requests(
         if in_range {
             Ok(micros)
         } else {
-            Err(reader.error(time.span(), "\"every\" is from \"100ms\", \"answer\" from \"0s\", to \"1h\""))
+            Err(reader.error(
+                time.span(),
+                "\"every\" and \"message_every\" are from \"100ms\", \"answer\" from \"0s\", to \"1h\"",
+            ))
         }
     };
+    reader.only_with(spans!(raw; message_to), raw.message_every.is_some(), "\"message_every\"")?;
+    let audience = raw.message_to.as_ref().map_or(Ok(0), |to| choose(reader, "audience", to, AUDIENCES.into_iter()))?;
+    let messages = raw.message_every.as_ref().map(|every| time(every, 100_000)).transpose()?;
+    let messages = messages.map(|every| (every, [Audience::All, Audience::One][audience]));
     Ok(Some(RequestPlan {
         every: time(&raw.every, 100_000)?,
-        size: raw.size.map_or(32, |Whole(size)| size as u8),
+        size: raw.size.map_or(32, |Whole(size)| size as u16),
         answer: raw.answer.as_ref().map_or(Ok(0), |answer| time(answer, 0))?,
         repeatable: raw.repeatable.unwrap_or(false),
+        messages,
+        reach: None,
     }))
 }
 

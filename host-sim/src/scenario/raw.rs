@@ -150,9 +150,11 @@ pub(super) struct RawApp {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawService {
     pub(super) every: Spanned<Time>,
-    pub(super) size: Option<Whole<0, 32>>,
+    pub(super) size: Option<Whole<0, 1_024>>,
     pub(super) answer: Option<Spanned<Time>>,
     pub(super) repeatable: Option<bool>,
+    pub(super) message_every: Option<Spanned<Time>>,
+    pub(super) message_to: Option<Spanned<String>>,
 }
 
 #[derive(Default, Deserialize)]

@@ -117,6 +117,11 @@ pub trait SimNode: Sized {
     /// Returns the leader that the node follows.
     fn leader(&self) -> Option<(NodeId, Term)>;
 
+    /// Returns the chief among the super-peers, where they elect one.
+    fn chief(&self) -> Option<(NodeId, Term)> {
+        None
+    }
+
     /// Returns a frame as an insider sends it who heard this one, drawn by `random`; `None` where nobody has the key.
     fn lie(_plan: &Self::Plan, _frame: &[u8], _random: u64) -> Option<Box<[u8]>> {
         None

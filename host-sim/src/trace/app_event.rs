@@ -20,7 +20,7 @@ pub enum AppRequest {
     },
 }
 
-/// What happens to a request to a super-peer.
+/// What happens to a request to a super-peer, or to a message of one to its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestStep {
@@ -34,6 +34,14 @@ pub enum RequestStep {
     Refused,
     /// The user gets neither.
     TimedOut,
+    /// The super-peer sends a message to its clients.
+    Sent,
+    /// A client receives the message.
+    Received,
+    /// The super-peer learns that its client has received it.
+    Delivered,
+    /// The super-peer does not learn that.
+    Undelivered,
 }
 
 /// An event of an application at one node.
@@ -163,7 +171,7 @@ pub enum AppEvent {
         /// By how many microseconds.
         by: u32,
     },
-    /// A request to a super-peer.
+    /// A request to a super-peer, or a message of one.
     Service {
         /// What happened to it here.
         step: RequestStep,

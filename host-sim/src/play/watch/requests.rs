@@ -26,7 +26,11 @@ impl Requests {
                 self.open.insert(id, at);
                 return None;
             }
-            RequestStep::Handled => return None,
+            RequestStep::Handled
+            | RequestStep::Sent
+            | RequestStep::Received
+            | RequestStep::Delivered
+            | RequestStep::Undelivered => return None,
             RequestStep::Answered => self.answered += 1,
             RequestStep::Refused => self.refused += 1,
             RequestStep::TimedOut => self.timed_out += 1,

@@ -84,6 +84,8 @@ pub struct NodeView {
     pub(crate) appointment: Appointment,
     /// The id and term of the leader it follows.
     pub leader: Option<(u32, Term)>,
+    /// The chief it knows among the super-peers.
+    pub chief: Option<u32>,
 }
 
 impl<M: SimNode> World<M> {
@@ -214,6 +216,7 @@ impl<M: SimNode> World<M> {
             may_lead: state.may_lead,
             appointment: state.appointment,
             leader: self.nodes[slot].as_ref().and_then(M::leader).map(|(leader, term)| (leader.0, term)),
+            chief: self.nodes[slot].as_ref().and_then(M::chief).map(|(chief, _)| chief.0),
         }
     }
 
