@@ -17,7 +17,7 @@ const REGISTRY: &str = "../../protocol/src/registry.rs";
 /// The map that every image links with.
 const MEMORY: &str = "../../memory.x";
 /// A real board has no workload of its own for the first three after `none`.
-const APPS: [&str; 5] = ["none", "counter", "tokens", "diffusing", "clock"];
+const APPS: [&str; 6] = ["none", "counter", "tokens", "diffusing", "clock", "uplink"];
 
 /// Writes `algorithms.rs`, sets `cfg(app)`, copies the map of the board to the linker's search path, and passes the linker
 /// `scripts`.

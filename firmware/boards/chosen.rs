@@ -43,6 +43,16 @@ pub(crate) mod app {
     }
 }
 
+/// Requests to the leader: messages to a broker.
+#[cfg(app = "uplink")]
+pub(crate) mod app {
+    pub(crate) use protocol::service::requests::Requests as Service;
+
+    pub(super) fn service() -> Service {
+        Service::new()
+    }
+}
+
 /// A counter behind a lock.
 #[cfg(app = "counter")]
 pub(crate) mod app {

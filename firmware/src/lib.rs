@@ -3,11 +3,12 @@
 //! A board's own package brings the drivers and a `main`; nothing here knows a chip.
 //!
 //! - `runner`: the loop that joins a node with a transport, a record store and a board.
-//! - `net`: transports (UDP, IEEE 802.15.4 radio) and the connection to an access point.
+//! - `net`: transports (UDP, IEEE 802.15.4 radio), and the connections to an access point and to a broker.
 //! - `storage`: the config page, and records in flash or retained memory.
 //! - `report`: the log lines of a board, written and parsed.
 //! - `vitals`: the measurements that make a board's capacity.
 //! - `ui`: LED and button, and the board that has them.
+//! - `uplink`: the elected gateway to an MQTT broker, and a sensor that submits to it.
 //! - `demo`: workloads of boards that show locks, snapshots, jobs or the shared clock.
 //! - `cortex_m`: start-up and reset of every Cortex-M board; on boards only.
 //!
@@ -40,6 +41,8 @@ pub mod runner;
 pub mod storage;
 #[cfg(feature = "embassy")]
 pub mod ui;
+#[cfg(all(feature = "embassy", feature = "mqtt"))]
+pub mod uplink;
 #[cfg(feature = "embassy")]
 pub mod vitals;
 

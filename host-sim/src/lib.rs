@@ -16,7 +16,7 @@
 //! - `explore`: every order of events of a few nodes, on the state machines themselves (with the feature `cli`);
 //! - [`own`]: an application and a checker of one's own, for programs that use the simulator as a library;
 //! - [`play`]: a run to watch and to break, for the page;
-//! - `compare`, `draw`, [`boards`], [`swarm`], [`pcap`], `report`, `serve`, and the command line, [`cli`], all of them with the feature `cli`.
+//! - `compare`, `draw`, [`boards`], `mqtt`, [`swarm`], [`pcap`], `report`, `serve`, and the command line, [`cli`], all of them with the feature `cli`.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -54,6 +54,8 @@ pub mod explore;
 #[cfg(test)]
 mod layers;
 pub mod metrics;
+#[cfg(all(unix, feature = "cli"))]
+mod mqtt;
 pub mod nodes;
 pub mod own;
 #[cfg(feature = "cli")]

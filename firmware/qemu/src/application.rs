@@ -39,6 +39,7 @@ impl Board<Service> for Mps2 {
 
     fn on_report(&mut self, report: &Report<'_>) {
         report.log();
+        self.workload.on_report(report);
     }
 
     fn on_lock_notice(&mut self, notice: &Notice) {
@@ -60,7 +61,7 @@ impl Board<Service> for Mps2 {
 
 /// Runs the node. When it stops, the board resets.
 pub(crate) async fn run(parts: Parts) -> ! {
-    let Parts { page, mut transport, mut store, hardware } = parts;
+    let Parts { page, mut transport, mut store, hardware, .. } = parts;
     let mut board = Mps2 { hardware, options: page.options, workload: Selected::new(&page) };
     // The emulated chip has no random number generator; the time of this call differs by some microseconds.
     let start = chosen::start(page, Instant::now().as_ticks());

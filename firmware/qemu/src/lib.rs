@@ -23,7 +23,7 @@ use crate::fault::{Fault, FaultCounters, STREAK_MAX};
 use crate::lan9118::Lan9118;
 use crate::watchdog::Watchdog;
 use embassy_executor::Spawner;
-use embassy_net::Runner;
+use embassy_net::{Runner, Stack};
 use firmware::cortex_m;
 use firmware::net::address;
 use firmware::net::udp::Udp;
@@ -42,6 +42,8 @@ pub struct Parts {
     pub store: RetainedStore<Retained>,
     /// Everything else.
     pub hardware: Hardware,
+    /// The network, for more connections than the node's.
+    pub stack: Stack<'static>,
 }
 
 /// Watchdog, counters of faults, and the counters of the network driver.
@@ -102,10 +104,10 @@ pub fn boot(start: fn(Spawner, Parts)) -> ! {
         // Borrowed by the network: a task that owned it would hold two copies.
         static ETHERNET: StaticCell<Lan9118> = StaticCell::new();
 
-        let (transport, _, runner) = cortex_m::start_udp(&page, ETHERNET.init(ethernet), page.seed);
+        let (transport, stack, runner) = cortex_m::start_udp(&page, ETHERNET.init(ethernet), page.seed);
         cortex_m::spawn(spawner, network_task(runner));
         let (store, hardware) = (RetainedStore::open(Retained::RECORDS), Hardware(Watchdog::start()));
-        start(spawner, Parts { page, transport, store, hardware });
+        start(spawner, Parts { page, transport, store, hardware, stack });
     })
 }
 

@@ -19,6 +19,8 @@ fn main() -> ! {
 }
 
 fn start(spawner: Spawner, parts: Parts) {
+    #[cfg(app = "uplink")]
+    workload::uplink::start(spawner, &parts);
     cortex_m::spawn(spawner, node_task(parts));
 }
 

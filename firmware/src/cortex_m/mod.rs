@@ -12,6 +12,7 @@ pub use start::{identify, reset_later, spawn};
 
 use crate::storage::config_page::access_point::{ACCESS_POINT_BYTES, AccessPoint, AccessPointError, OFFSET};
 use crate::storage::config_page::blobs::{Blobs, BlobsError};
+use crate::storage::config_page::broker::{self, BROKER_BYTES, Broker};
 use crate::storage::config_page::{ConfigPage, PAGE_BYTES, PageError};
 use core::ops::Range;
 
@@ -44,9 +45,20 @@ pub fn access_point() -> Result<AccessPoint, AccessPointError> {
     AccessPoint::decode(&read::<ACCESS_POINT_BYTES>(OFFSET))
 }
 
+/// Reads the broker behind the config page, if there is one.
+#[must_use]
+pub fn broker() -> Option<Broker> {
+    Broker::decode(&read::<BROKER_BYTES>(broker::OFFSET))
+}
+
 /// Bytes at `offset` of the config page.
 fn read<const BYTES: usize>(offset: usize) -> [u8; BYTES] {
-    const { assert!(BYTES.is_multiple_of(4) && OFFSET.is_multiple_of(4), "the page is read in words") };
+    const {
+        assert!(
+            BYTES.is_multiple_of(4) && OFFSET.is_multiple_of(4) && broker::OFFSET.is_multiple_of(4),
+            "the page is read in words"
+        )
+    };
     let mut bytes = [0; BYTES];
     let first = (&raw const _config_page).wrapping_byte_add(offset);
     let (words, _) = bytes.as_chunks_mut();

@@ -55,8 +55,8 @@ mod udp {
     use embassy_net::{Runner, Stack, StackResources};
     use static_cell::StaticCell;
 
-    /// Sockets of the network stack: the transport's.
-    const SOCKETS: usize = 1;
+    /// Sockets of the network stack: the transport's, and the broker's where there is one.
+    const SOCKETS: usize = if cfg!(feature = "mqtt") { 2 } else { 1 };
 
     /// Starts a network stack with addresses derived from the node's id. The runner is the caller's to spawn.
     pub fn start_udp<D: Driver>(

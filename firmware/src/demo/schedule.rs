@@ -14,6 +14,9 @@ pub const JOB_UNITS: u32 = 60;
 /// Mean duration of a unit.
 pub const UNIT_DURATION: Duration = Duration::from_millis(40);
 
+/// Readings that a sensor submits in one boot, one a second.
+pub const READINGS: u32 = 30;
+
 /// When the first slot begins: by then there is a leader.
 const FIRST_SLOT_AT: Duration = Duration::from_secs(6);
 

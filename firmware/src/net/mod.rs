@@ -5,6 +5,8 @@
 
 #[cfg(feature = "udp")]
 pub mod address;
+#[cfg(feature = "mqtt")]
+pub mod mqtt;
 #[cfg(feature = "embassy")]
 pub mod radio;
 #[cfg(feature = "udp")]

@@ -7,11 +7,13 @@ mod clock;
 mod job;
 mod lock;
 mod snapshot;
+mod uplink;
 
 pub use clock::ClockReport;
 pub use job::JobReport;
 pub use lock::LockReport;
 pub use snapshot::SnapshotReport;
+pub use uplink::UplinkReport;
 
 use core::fmt;
 use protocol::NodeId;

@@ -23,10 +23,12 @@
 //! | 60 | 16 | the key before, while the network changes; 0 for none |
 //! | 76 | 4 | CRC-32 of bytes 0 to 75, as in [`crate::storage::crc`] |
 //!
-//! On boards with Wi-Fi the name and the key of an access point follow, see [`access_point`].
+//! On boards with Wi-Fi the name and the key of an access point follow, see [`access_point`]; on boards with an uplink, its broker, see
+//! [`broker`].
 
 pub mod access_point;
 pub mod blobs;
+pub mod broker;
 
 use crate::copy_bytes;
 use crate::storage::crc;

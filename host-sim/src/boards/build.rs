@@ -17,7 +17,7 @@ pub(crate) fn build(board: &Board, parts: &Parts, toolchain: Toolchain) -> Resul
     command.envs(parts.environment());
     // The next build writes to the same path, in this or in another process.
     let _building = lock(&target_folder(&workspace()?).join("swarm"))?;
-    let built = build_with(board, command)?;
+    let built = build_with(board, command, parts.app.feature())?;
     let kept = built.with_file_name(parts.file_name(board));
     keep(&built, &kept).map_err(|error| format!("{}: {error}", kept.display()))?;
     Ok(kept)
@@ -38,7 +38,7 @@ fn keep(built: &Path, kept: &Path) -> io::Result<()> {
     fs::rename(&fresh, kept)
 }
 
-fn build_with(board: &Board, mut command: Command) -> Result<PathBuf, String> {
+fn build_with(board: &Board, mut command: Command, also: Option<&str>) -> Result<PathBuf, String> {
     let workspace = workspace()?;
     let target = target_folder(&workspace).join("swarm");
     command
@@ -49,7 +49,7 @@ fn build_with(board: &Board, mut command: Command) -> Result<PathBuf, String> {
         .env(format!("CARGO_TARGET_{}_RUSTFLAGS", env_name(board.target)), short_paths(&workspace))
         .stdin(Stdio::null())
         .stdout(Stdio::null());
-    if let Some(feature) = board.feature {
+    for feature in board.feature.into_iter().chain(also) {
         command.args(["--features", feature]);
     }
     if !std::io::stderr().is_terminal() {

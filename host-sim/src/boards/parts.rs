@@ -20,11 +20,13 @@ pub enum App {
     Diffusing,
     /// A shared clock.
     Clock,
+    /// Readings to an MQTT broker, published by the leader.
+    Uplink,
 }
 
 impl App {
     /// The applications that can be chosen by name. The counter comes with a lock.
-    const CHOICE: [Self; 3] = [Self::Tokens, Self::Diffusing, Self::Clock];
+    const CHOICE: [Self; 4] = [Self::Tokens, Self::Diffusing, Self::Clock, Self::Uplink];
 
     /// Returns its name.
     #[must_use]
@@ -35,6 +37,15 @@ impl App {
             Self::Tokens => "tokens",
             Self::Diffusing => "diffusing",
             Self::Clock => "clock",
+            Self::Uplink => "uplink",
+        }
+    }
+
+    /// Returns the feature of a board's package that this application needs.
+    pub(super) const fn feature(self) -> Option<&'static str> {
+        match self {
+            Self::Uplink => Some("mqtt"),
+            Self::None | Self::Counter | Self::Tokens | Self::Diffusing | Self::Clock => None,
         }
     }
 

@@ -11,6 +11,11 @@ use std::process::{Command, Stdio};
 /// The program that emulates boards.
 pub(crate) const EMULATOR: &str = "qemu-system-arm";
 
+/// The MQTT broker, and its package, which every package manager knows by this name.
+const BROKER: &str = "mosquitto";
+/// Where it is installed, besides the PATH of a user.
+const BROKER_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"];
+
 /// The packages of Debian's compiler, with the sources of the core library.
 const DEBIAN_COMPILER: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
 
@@ -160,6 +165,38 @@ pub(crate) fn prepare_library(target: &str) -> Result<(), String> {
     if has_core(target) { Ok(()) } else { Err(missing()) }
 }
 
+/// Finds or installs the MQTT broker; returns its program.
+///
+/// # Errors
+/// A sentence with the command that the user has to run.
+pub fn prepare_broker() -> Result<PathBuf, String> {
+    let in_folders = || BROKER_FOLDERS.iter().map(|folder| Path::new(folder).join(BROKER)).find(|file| file.is_file());
+    let find = || on_path(BROKER).or_else(in_folders);
+    if let Some(program) = find() {
+        return Ok(program);
+    }
+    let facts = observe(EMULATED.target, &[]);
+    if facts.root && facts.packages == Some(APT) {
+        let command = broker_command(&facts);
+        eprintln!("setting up: {command}");
+        let _ = run(&command);
+    }
+    let missing = || format!("the broker mosquitto is missing; run this and try again: {}", broker_command(&facts));
+    find().ok_or_else(missing)
+}
+
+/// Returns the command that installs the broker: that of the emulator, with another package.
+fn broker_command(facts: &Facts) -> String {
+    match facts.packages {
+        Some(PackageManager(_, command)) => {
+            let install = command.rsplit_once(' ').map_or("", |(install, _)| install);
+            let command = format!("{install} {BROKER}");
+            if facts.packages == Some(BREW) { command } else { as_root(facts, &command) }
+        }
+        None => "install mosquitto 2 or later (https://mosquitto.org/download)".to_owned(),
+    }
+}
+
 fn prepare_for(observe: impl Fn(&[Step]) -> Facts) -> Result<Toolchain, String> {
     let mut failed = Vec::new();
     loop {
@@ -263,6 +300,15 @@ mod tests {
             assert_eq!(next(&facts), expected, "{facts:?}");
         }
         assert_eq!(Step::AddTarget.command("thumbv6m-none-eabi"), "rustup target add thumbv6m-none-eabi");
+    }
+
+    #[test]
+    fn the_broker_is_installed_as_the_emulator_is() {
+        let commands = [debian(), Facts { packages: Some(BREW), ..debian() }, Facts { root: false, ..debian() }];
+        assert_eq!(
+            commands.map(|facts| broker_command(&facts)),
+            ["apt-get install --yes mosquitto", "brew install mosquitto", "sudo apt-get install --yes mosquitto"]
+        );
     }
 
     #[test]

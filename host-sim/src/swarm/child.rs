@@ -28,6 +28,11 @@ impl ChildProcess {
         !matches!(self.0.try_wait(), Ok(None))
     }
 
+    /// Asks the process to end.
+    pub(super) fn terminate(&self) -> io::Result<()> {
+        Ok(kill_process(Pid::from_child(&self.0), Signal::TERM)?)
+    }
+
     /// Stops or continues the process. Its clock runs on meanwhile.
     pub(super) fn set_stopped(&self, stopped: bool) -> io::Result<()> {
         let pid = Pid::from_child(&self.0);

@@ -44,10 +44,12 @@ pub(super) struct Group {
     pub(super) timing: Timing,
     /// Further option bits of the boards' config pages.
     pub(super) board_options: u32,
+    /// The port of the broker on this machine, if the boards have one.
+    pub(super) broker: Option<u16>,
 }
 
 impl Group {
-    pub(super) fn of(scenario: &Scenario, board_options: u32) -> Self {
+    pub(super) fn of(scenario: &Scenario, board_options: u32, broker: Option<u16>) -> Self {
         let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
         let quorum = if scenario.world.mode == Mode::Quorum { options::QUORUM } else { 0 };
         Self {
@@ -56,6 +58,7 @@ impl Group {
             members: u8::try_from(members).unwrap_or(u8::MAX),
             timing: scenario.timing,
             board_options: board_options | quorum,
+            broker,
         }
     }
 

@@ -10,6 +10,7 @@ use super::device::Kind;
 use super::fleet::Fleet;
 use super::job::{self, Jobs};
 use super::run::Options;
+use super::uplink::{self, Station, Uplink};
 use crate::base::Micros;
 use crate::boards::App;
 use crate::check::convergence::Convergence;
@@ -52,6 +53,9 @@ pub struct Report {
     /// The shared clock, if the boards have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
+    /// The uplink, if the boards have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<Uplink>,
     /// The properties that did not hold.
     pub violations: Vec<Violation>,
     /// The nodes, by id.
@@ -89,6 +93,7 @@ pub struct NodeReport {
     pub log: Vec<Entry>,
 }
 
+#[expect(clippy::too_many_arguments, reason = "everything that a run has come to")]
 pub(super) fn report(
     scenario: &Scenario,
     world: &World<BoardNode>,
@@ -97,6 +102,7 @@ pub(super) fn report(
     findings: &[Finding],
     crashes: &[(Micros, u32)],
     options: &Options,
+    station: Option<&Station>,
 ) -> Report {
     let plan = world.plan();
     let settled = Settled::of(world, convergence, scenario);
@@ -122,13 +128,17 @@ pub(super) fn report(
         text: finding.text,
         command: options.replay.clone(),
     };
-    let (mut count, mut bank, mut jobs, mut clock, mut found) = (None, None, None, None, Vec::new());
+    let (mut count, mut bank, mut jobs, mut clock, mut uplink, mut found) = (None, None, None, None, None, Vec::new());
     let first_crash = crashes.iter().map(|&(at, _)| at).min().unwrap_or(Micros::MAX);
     match options.app {
         App::Counter => count = Some(count::check(&nodes, world.now(), &mut found)),
         App::Tokens => bank = Some(bank::check(&nodes, first_crash, world.now(), &mut found)),
         App::Diffusing => jobs = Some(job::check(&nodes, first_crash, world.now(), &mut found)),
         App::Clock => clock = Some(clock::check(&nodes, world.now(), &mut found)),
+        App::Uplink => {
+            let lines = station.map(|station| station.lines(&nodes)).unwrap_or_default();
+            uplink = Some(uplink::check(&nodes, &lines, world.now(), &mut found));
+        }
         App::None => {}
     }
     Report {
@@ -143,6 +153,7 @@ pub(super) fn report(
         bank,
         jobs,
         clock,
+        uplink,
         violations: findings.iter().cloned().chain(resets).chain(found).map(violation).collect(),
         nodes,
     }

@@ -4,6 +4,7 @@ use super::board_node::{BoardNode, Plan};
 use super::device::{Group, Identity, Kind};
 use super::fleet::Fleet;
 use super::report::{Report, report};
+use super::uplink::Station;
 use super::{Image, SwarmError, scenario};
 use crate::base::Micros;
 use crate::base::rng::{Stream, derive_seed};
@@ -95,8 +96,13 @@ pub(crate) fn run_with_acts(
     acts: &mut dyn FnMut(Micros, u32) -> Option<FaultStep>,
     interrupted: &AtomicBool,
 ) -> Result<Report, SwarmError> {
-    scenario::check(scenario)?;
-    let group = Group::of(scenario, options.board_options);
+    scenario::check(scenario, options.app)?;
+    let station = match options.app {
+        App::Uplink => Some(Station::start(&options.desktop).map_err(SwarmError::Refused)?),
+        App::None | App::Counter | App::Tokens | App::Diffusing | App::Clock => None,
+    };
+    let broker = station.as_ref().map(|station| station.address().port());
+    let group = Group::of(scenario, options.board_options, broker);
     let fleet = Fleet::new(options.image.clone(), options.desktop.clone(), group).map_err(SwarmError::Device)?;
     let fleet = Rc::new(fleet);
     let mut world = World::new(&scenario.world, Plan::new(&fleet), seed);
@@ -138,7 +144,7 @@ pub(crate) fn run_with_acts(
     }
     let Observers { mut convergence, checkers, crashes, .. } = observers;
     convergence.finish(world.now());
-    Ok(report(scenario, &world, &fleet, &convergence, checkers.findings(), &crashes, options))
+    Ok(report(scenario, &world, &fleet, &convergence, checkers.findings(), &crashes, options, station.as_ref()))
 }
 
 /// Runs all events up to `now`.

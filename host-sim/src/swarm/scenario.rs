@@ -62,17 +62,45 @@ pub fn lock_scenario(nodes: u32) -> Scenario {
 /// Never: the text below is a scenario.
 #[must_use]
 pub fn app_scenario(app: App, nodes: u32) -> Scenario {
+    if app == App::Uplink {
+        return uplink_scenario(nodes);
+    }
     // With slow frames a snapshot finds tokens in flight.
     let (duration, delay, crash) = match app {
         App::Tokens => (30, 40, Some(17)),
         App::Clock => (40, 10, Some(24)),
-        App::None | App::Counter | App::Diffusing => (26, 10, None),
+        App::None | App::Counter | App::Diffusing | App::Uplink => (26, 10, None),
     };
     let fault = crash
         .filter(|_| nodes >= MAJORITY_NODES_MIN)
         .map_or_else(String::new, |at| format!("{{ at = \"{at}s\", do = \"crash\", node = \"leader\" }}"));
     let (name, about) = (format!("swarm-{}", app.name()), format!("Boards run an application: {}.", app.name()));
     group_scenario(&name, &about, nodes, duration, &format!(", delay = [\"1ms\", \"{delay}ms\"]"), &fault)
+}
+
+/// Returns the scenario of sensors with an elected gateway: it is killed, and comes back; the next one is paused and wakes up late;
+/// the network is partitioned, with the broker on both sides, and heals.
+fn uplink_scenario(nodes: u32) -> Scenario {
+    let faults = r#"
+        { at = "10s", do = "crash", node = "leader", for = "8s" },
+        { at = "20s", do = "pause", node = "leader", for = "4s" },
+        { at = "29s", do = "partition", cut = "left-right", for = "6s" },
+    "#;
+    let faults = if nodes < MAJORITY_NODES_MIN { "" } else { faults };
+    let text = format!(
+        r#"
+            name = "swarm-uplink"
+            about = "Sensors report through an elected gateway, which is killed, paused and cut off."
+            nodes = {nodes}
+            duration = "50s"
+            settle_time = "10s"
+            mode = "quorum"
+            topology = {{ shape = "complete" }}
+            medium = {{ kind = "lan" }}
+            faults = [{faults}]
+        "#
+    );
+    Scenario::parse("swarm-uplink", &text, &[]).expect("the text is a scenario")
 }
 
 /// Returns the scenario of boards with an image of one's own: they elect a leader and run, without a fault.
@@ -104,13 +132,13 @@ fn group_scenario(name: &str, about: &str, nodes: u32, seconds: u32, medium: &st
 }
 
 /// Checks that boards can run a scenario; if not, the error is one sentence with what they cannot do.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), SwarmError> {
+pub(crate) fn check(scenario: &Scenario, app: App) -> Result<(), SwarmError> {
     let world = &scenario.world;
     let too_many = format!("{} boards are too many: a swarm has at most {NODES_MAX}", world.nodes);
     let cannot = [
         (world.nodes > NODES_MAX, too_many.as_str()),
         (
-            world.mode == Mode::Quorum && !needs_group(&scenario.election),
+            world.mode == Mode::Quorum && !needs_group(&scenario.election) && app == App::None,
             "boards with a wireless election have no group, and so no quorum",
         ),
         (
@@ -176,18 +204,18 @@ mod tests {
     fn refusal(more: &str) -> String {
         let text = format!("name = \"x\"\nnodes = 5\nduration = \"10s\"\n{more}\n[topology]\nshape = \"complete\"\n");
         let scenario = Scenario::parse("x.toml", &text, &[]).unwrap();
-        check(&scenario).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
+        check(&scenario, App::None).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
     }
 
     #[test]
     fn the_built_in_scenarios_run_with_any_number_of_boards() {
         for nodes in 1..=NODES_MAX {
-            assert!(check(&lock_scenario(nodes)).is_ok());
-            for app in [App::Tokens, App::Diffusing, App::Clock] {
-                assert!(check(&app_scenario(app, nodes)).is_ok());
+            assert!(check(&lock_scenario(nodes), App::Counter).is_ok());
+            for app in [App::Tokens, App::Diffusing, App::Clock, App::Uplink] {
+                assert!(check(&app_scenario(app, nodes), app).is_ok());
             }
             let scenario = default_scenario(nodes);
-            assert!(check(&scenario).is_ok());
+            assert!(check(&scenario, App::None).is_ok());
             let outcome = crate::metrics::run::run::<crate::ProtocolNode>(&scenario, 1, &mut ());
             assert_eq!(outcome.findings, [], "{nodes} simulated nodes");
         }

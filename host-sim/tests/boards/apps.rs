@@ -1,5 +1,6 @@
-//! Applications on emulated boards: snapshots of a bank, the end of jobs, and a shared clock.
+//! Applications on emulated boards: snapshots of a bank, the end of jobs, a shared clock, and an elected uplink.
 
+use crate::broker::broker;
 use crate::support::Swarm;
 use host_sim::boards::App;
 use host_sim::swarm::{SnapshotEnd, app_scenario};
@@ -33,4 +34,15 @@ fn boards_flash_together_and_go_on_after_the_crash_of_their_leader() {
     let clock = report.clock.as_ref().unwrap();
     let with = |boards: u32| clock.seconds.values().filter(|flash| flash.boards == boards).count();
     assert!(with(4) >= 3 && with(3) >= 3, "with the first leader and with the next: {clock}");
+}
+
+#[test]
+fn readings_of_boards_arrive_once_whatever_becomes_of_their_gateway() {
+    if broker().is_none() {
+        return;
+    }
+    let Some(report) = Swarm::new(&app_scenario(App::Uplink, 5)).app(App::Uplink).passes() else { return };
+    let uplink = report.uplink.as_ref().unwrap();
+    assert!(uplink.gateways.len() >= 3, "one at first, one after the crash, one after the pause: {uplink}");
+    assert!(uplink.nodes.values().all(|readings| readings.stored >= 15), "{uplink}");
 }

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod apps;
+#[path = "../common/broker.rs"]
+mod broker;
 #[path = "../common/emulator.rs"]
 mod emulator;
 mod own;

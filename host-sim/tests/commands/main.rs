@@ -3,6 +3,9 @@
 #[cfg(unix)]
 mod boards;
 #[cfg(unix)]
+#[path = "../common/broker.rs"]
+mod broker;
+#[cfg(unix)]
 mod browser;
 mod check;
 mod compare;
@@ -23,3 +26,5 @@ mod shards;
 mod support;
 #[cfg(unix)]
 mod swarm;
+#[cfg(unix)]
+mod uplink;

@@ -22,6 +22,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     // Emulated boards take as long as real ones.
     ("conclave swarm --nodes 3 --election bully --mutex central", "host-sim/tests/boards/swarm.rs", "AnyMutex::NAMES"),
     ("conclave swarm --nodes 4 --app tokens", "host-sim/tests/boards/apps.rs", "app_scenario(App::Tokens, 4)"),
+    ("conclave swarm --nodes 5 --app uplink", "host-sim/tests/boards/apps.rs", "app_scenario(App::Uplink, 5)"),
     ("conclave swarm", "host-sim/tests/boards/swarm.rs", "five_boards_elect"),
     // All images are built there.
     ("cargo sizes", ".ci/run", "-- sizes"),
@@ -30,6 +31,12 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("conclave serve", "host-sim/tests/commands/page.rs", "\"serve\", \"--port\""),
     ("conclave run mine.toml --watch", "host-sim/tests/commands/run.rs", "\"--watch\""),
     ("tshark -X lua_script:conclave.lua -r frames.pcapng", "host-sim/tests/commands/run.rs", "lua_script:"),
+    // They go on until they are ended.
+    ("mosquitto -p 1883", "host-sim/src/swarm/broker.rs", "listener {} 127.0.0.1"),
+    ("conclave node --id 0 --bind", "host-sim/tests/commands/uplink.rs", "\"--mode\", \"quorum\", \"--mqtt\""),
+    ("conclave node --id 1 --bind", "host-sim/tests/commands/uplink.rs", "\"--mode\", \"quorum\", \"--mqtt\""),
+    ("conclave node --id 2 --bind", "host-sim/tests/commands/uplink.rs", "\"--mode\", \"quorum\", \"--mqtt\""),
+    ("conclave mqtt-guard", "host-sim/tests/commands/uplink.rs", "[\"mqtt-guard\", \"--json\""),
     // It fails, and shows how.
     ("conclave check textbook", "host-sim/tests/commands/check.rs", "[\"check\", \"textbook\""),
     ("conclave results", "host-sim/tests/documents/results.rs", "[\"results\", \"--quick\"]"),

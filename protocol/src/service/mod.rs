@@ -18,6 +18,7 @@ pub mod requests;
 pub mod sequencer;
 pub mod snapshot;
 pub mod termination;
+pub mod uplink;
 
 pub use app_service::AppService;
 pub use application::Application;

@@ -10,6 +10,8 @@ mod idle;
 mod job;
 #[cfg(app = "counter")]
 mod locks;
+#[cfg(app = "uplink")]
+pub(crate) mod uplink;
 
 #[cfg(app = "tokens")]
 pub(crate) use bank::Bank as Selected;
@@ -21,10 +23,12 @@ pub(crate) use idle::Idle as Selected;
 pub(crate) use job::Jobs as Selected;
 #[cfg(app = "counter")]
 pub(crate) use locks::Locks as Selected;
+#[cfg(app = "uplink")]
+pub(crate) use uplink::Readings as Selected;
 
 use crate::chosen::app::Service;
 use core::future::{Future, pending};
-use firmware::report::LockReport;
+use firmware::report::{LockReport, Report};
 use firmware::runner::HostCommand;
 use firmware::storage::config_page::ConfigPage;
 use protocol::{Algorithm, mutex};
@@ -43,6 +47,9 @@ pub(crate) trait Workload {
 
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "larger with another application")]
     fn on_service_notice(&mut self, notice: &Notice, service: &Service);
+
+    /// The node reports something about itself.
+    fn on_report(&mut self, _report: &Report<'_>) {}
 
     /// A second of the shared clock begins.
     fn on_second(&mut self, _time: protocol::Instant) {}

@@ -2,7 +2,9 @@
 
 mod firmware;
 mod key;
+mod mqtt_guard;
 mod node;
+mod pipe;
 mod provision;
 pub(super) mod sizes;
 pub(super) mod swarm;
@@ -10,7 +12,7 @@ pub(super) mod swarm;
 use super::files::{FileArgs, Files};
 use super::{EXIT_INTERRUPTED, Ended, interrupts, print, print_line, report};
 use crate::boards::toolchain::prepare_compiler;
-use crate::boards::{App, Board, Inspection, Parts, build, in_file, inspect};
+use crate::boards::{App, Board, EMULATED, Inspection, Parts, build, in_file, inspect};
 use clap::Subcommand;
 use std::fs;
 use std::path::PathBuf;
@@ -23,6 +25,15 @@ pub(super) enum BoardCommand {
     /// Runs this desktop as a node of a real network.
     #[command(after_help = node::EXAMPLES)]
     Node(node::NodeArgs),
+    /// Reads what an elected gateway publishes at an MQTT broker, and accepts each message once.
+    ///
+    /// A gateway that was superseded, such as one that was paused and wakes up late, publishes under an older fence: that is
+    /// refused, and so is what was accepted before.
+    #[command(after_help = mqtt_guard::EXAMPLES)]
+    MqttGuard(mqtt_guard::MqttGuardArgs),
+    /// Joins standard input and output with a port of this machine.
+    #[command(hide = true)]
+    Pipe(pipe::PipeArgs),
     /// Shows what uses a board's flash and RAM, and checks every image.
     Sizes(sizes::SizesArgs),
     /// Builds the image of a board.
@@ -37,6 +48,8 @@ pub(super) fn run(command: &BoardCommand) -> Ended {
     match command {
         BoardCommand::Swarm(args) => return swarm::run(args),
         BoardCommand::Node(args) => return node::run(args),
+        BoardCommand::MqttGuard(args) => return mqtt_guard::run(args),
+        BoardCommand::Pipe(args) => return pipe::run(args),
         BoardCommand::Sizes(args) => return sizes::run(args),
         BoardCommand::Firmware(args) => firmware::run(args)?,
         BoardCommand::FlashBoard(args) => firmware::flash(args)?,
@@ -54,7 +67,8 @@ struct PartsArgs {
     /// The lock algorithm; without it, the image has no locks.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
-    /// The application: tokens, diffusing or clock. With `clock` the LEDs of all boards flash together.
+    /// The application: tokens, diffusing, clock or uplink. With `clock` the LEDs of all boards flash together; with `uplink` the
+    /// leader publishes everybody's readings at an MQTT broker.
     #[arg(long, value_name = "NAME", value_parser = App::by_name)]
     app: Option<App>,
 }
@@ -68,6 +82,9 @@ impl PartsArgs {
 
 /// Builds the image of a board, after setting up the toolchain.
 fn image(board: &Board, parts: &Parts) -> Result<PathBuf, String> {
+    if parts.app == App::Uplink && board.name != EMULATED.name {
+        return Err(format!("the uplink is an application of {}, not of {}", EMULATED.name, board.name));
+    }
     let toolchain = prepare_compiler(board.target)?;
     eprintln!("building the image of {}", board.name);
     build(board, parts, toolchain)

@@ -1,28 +1,36 @@
 //! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
 
+mod armed;
 mod console;
 mod json;
 mod records_file;
+mod uplink;
 
 use super::key::{ChosenKey, KeyArgs};
 use crate::base::algorithm_words::check_words;
 use crate::boards::in_file;
+use crate::mqtt::TcpDial;
 use crate::pcap::{LinkType, Writer, sender};
 use crate::swarm::WallClock;
+use armed::Armed;
 use clap::{Args, ValueEnum};
-use console::{DesktopService, Word};
+pub(super) use console::as_text;
+use console::{Beside, Nothing, Word};
 use firmware::report::{Report, Status};
 use firmware::storage::config_page::PORT_DEFAULT;
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::Group;
 use protocol::base::quorum::Mode;
+use protocol::base::time::earliest;
 use protocol::election::Command;
+use protocol::election::Election as _;
 use protocol::election::appointment::Appointment;
 use protocol::mutex::{Mutex, NoMutex};
 use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::registry::{AnyElection, AnyMutex};
 use protocol::service::clock_sync::ClockSync;
-use protocol::service::{NoService, Sequencer};
+use protocol::service::requests::Requests;
+use protocol::service::{NoService, Sequencer, Service};
 use protocol::wire::{FRAME_MAX, Keyring};
 use protocol::{Config, Instant, Node, NodeId, Timing};
 use records_file::{Stored, load, save};
@@ -36,15 +44,16 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::{fs, io};
+use uplink::Uplink;
 
 /// The most neighbours of the node: as many as any node can have.
 const NEIGHBOURS_MAX: usize = 64;
 /// The longest wait for a frame, so that an interrupt is noticed.
 const TIMEOUT_MAX: Duration = Duration::from_millis(100);
+/// The same, beside something that does things by itself.
+const TIMEOUT_MAX_WATCHED: Duration = Duration::from_millis(5);
 const TIMEOUT_MIN: Duration = Duration::from_micros(50);
 const STATUS_PERIOD_US: u64 = 10_000_000;
-/// How late a deadline may be met because the timeout was not set again.
-const ARMED_MAX_US: u64 = 200;
 /// A wired network does not measure link quality.
 const QUALITY_UNKNOWN: u8 = u8::MAX;
 
@@ -68,6 +77,13 @@ pub(crate) struct NodeArgs {
     /// The service: the shared clock, or the order of what members submit.
     #[arg(long, value_enum, conflicts_with = "mutex")]
     app: Option<AppArg>,
+    /// The MQTT broker at which this node publishes what nodes submit, while it leads; without a port, it is 1883. Implies
+    /// --app uplink. A node without a broker never leads.
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with = "mutex", value_parser = TcpDial::parse)]
+    mqtt: Option<TcpDial>,
+    /// What the topics of its group at the broker begin with.
+    #[arg(long, value_name = "TOPIC", default_value = "conclave")]
+    topic: String,
     /// Its capacity to lead, from 0 to 10000.
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u16).range(0..=10_000))]
     capacity: u16,
@@ -108,6 +124,7 @@ pub(super) const EXAMPLES: &str = "Examples:
   conclave node --id 1 --peer 10.255.255.255 --key-file barn.key  with boards on an Ethernet, which broadcast
   conclave node --id 1 --peer desk.local --key-file barn.key --new  with another desktop
   conclave node --id 1 --peer 10.255.255.255 --key-file barn.key --members 1,2,3 --election bully --mode quorum --mutex central
+  conclave node --id 1 --peer 10.255.255.255 --key-file barn.key --members 1,2,3 --mode quorum --mqtt 10.0.0.9
   conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new --insecure
   conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --insecure --capacity 9000
 What is typed: call, yield, appoint, release; lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME;
@@ -140,6 +157,8 @@ enum AppArg {
     Clock,
     /// One order of all messages; needs mode quorum.
     Sequencer,
+    /// Messages to an MQTT broker, by the leader.
+    Uplink,
 }
 
 fn mode(name: &str) -> Result<Mode, String> {
@@ -166,22 +185,31 @@ pub(super) fn run(args: &NodeArgs) -> super::Ended {
 
 fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
     check_words("election", &args.election, AnyElection::OPTIONS).map_err(io::Error::other)?;
-    match (&args.mutex, args.app) {
+    let app = if args.mqtt.is_some() { Some(AppArg::Uplink) } else { args.app };
+    match (&args.mutex, app) {
         (Some(words), _) => {
             check_words("mutex", words, AnyMutex::OPTIONS).map_err(io::Error::other)?;
             let mutex = AnyMutex::by_name(words).ok_or_else(|| io::Error::other("there is no such mutex"))?;
-            run_with(args, &mutex, &NoService)
+            run_with(args, &mutex, &NoService, &mut Nothing)
         }
-        (None, Some(AppArg::Clock)) => run_with(args, &NoMutex, &ClockSync::<NEIGHBOURS_MAX>::new()),
-        (None, Some(AppArg::Sequencer)) => run_with(args, &NoMutex, &Sequencer::<NEIGHBOURS_MAX>::new()),
-        (None, None) => run_with(args, &NoMutex, &NoService),
+        (None, Some(AppArg::Clock)) => run_with(args, &NoMutex, &ClockSync::<NEIGHBOURS_MAX>::new(), &mut Nothing),
+        (None, Some(AppArg::Sequencer)) => run_with(args, &NoMutex, &Sequencer::<NEIGHBOURS_MAX>::new(), &mut Nothing),
+        (None, Some(AppArg::Uplink)) => {
+            let election = AnyElection::by_name(&args.election);
+            let scope = election.and_then(|election| election.horizon()).map(|_| NodeId(args.id));
+            let uplink = Uplink::start(args.id, args.mqtt.as_ref(), &args.topic, scope);
+            let requests: Requests = Requests::new();
+            run_with(args, &NoMutex, &requests, &mut uplink.map_err(io::Error::other)?)
+        }
+        (None, None) => run_with(args, &NoMutex, &NoService, &mut Nothing),
     }
 }
 
-fn run_with<M: Mutex + Clone, S: DesktopService + Clone>(
+fn run_with<M: Mutex + Clone, S: Service + Clone, B: Beside<S>>(
     args: &NodeArgs,
     mutex: &M,
     service: &S,
+    beside: &mut B,
 ) -> io::Result<ExitCode> {
     let key = args.key.choose().map_err(io::Error::other)?;
     let interrupted = super::interrupts()?;
@@ -192,25 +220,31 @@ fn run_with<M: Mutex + Clone, S: DesktopService + Clone>(
     let capture = args.pcap.as_ref().map(|path| create(path).map_err(|error| io::Error::other(in_file(path)(error))));
     let (capture, clock) = (capture.transpose()?, WallClock::start());
     let mut desktop = Desktop { args, key, socket, clock, capture, sent: 0, received: 0, send_failed: 0 };
-    let mut node = desktop.boot(mutex.clone(), service.clone())?;
+    let timeout_max = if B::WATCHED { TIMEOUT_MAX_WATCHED } else { TIMEOUT_MAX };
+    let mut node = desktop.boot(mutex.clone(), service.clone(), beside.is_fit_at_boot())?;
     let (typed, mut appointment) = (console::lines(), Appointment::default());
     let mut status_at = STATUS_PERIOD_US;
     let mut armed = Armed::default();
     // Longer than a frame, so that an oversized one is recognized.
     let mut buffer = [0; 2 * FRAME_MAX];
     while !interrupted.load(Ordering::Relaxed) {
-        match desktop.flush(&mut node)? {
+        match desktop.flush(&mut node, beside)? {
             None => {}
-            Some(Halt::Superseded) => node = desktop.boot(mutex.clone(), service.clone())?, // as a board does
+            Some(Halt::Superseded) => {
+                node = desktop.boot(mutex.clone(), service.clone(), beside.is_fit_at_boot())?; // as a board does
+            }
             Some(_) => return Ok(ExitCode::FAILURE),
         }
-        let deadline = node.deadline();
+        if desktop.look_beside(&mut node, appointment, beside)? {
+            continue;
+        }
+        let deadline = earliest(node.deadline(), beside.deadline());
         if armed.is_due(desktop.clock.micros(), deadline) {
-            let timeout = deadline.map_or(TIMEOUT_MAX, |at| desktop.clock.until(at.as_micros()));
-            desktop.socket.set_read_timeout(Some(timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX)))?;
+            let timeout = deadline.map_or(timeout_max, |at| desktop.clock.until(at.as_micros()));
+            desktop.socket.set_read_timeout(Some(timeout.clamp(TIMEOUT_MIN, timeout_max)))?;
         }
         if let Ok(line) = typed.try_recv() {
-            desktop.obey(&mut node, &mut appointment, &line);
+            desktop.obey(&mut node, &mut appointment, beside, &line);
             continue;
         }
         // An error is a timeout, or an ICMP error for an earlier datagram.
@@ -232,30 +266,12 @@ fn run_with<M: Mutex + Clone, S: DesktopService + Clone>(
     Ok(ExitCode::SUCCESS)
 }
 
-/// When the timeout of the socket was set last, and for which deadline: a flood of frames should not set it for each.
-#[derive(Default)]
-struct Armed {
-    at: u64,
-    deadline: Option<Instant>,
-}
-
-impl Armed {
-    /// Returns whether to set the timeout at `now`, and that it was.
-    fn is_due(&mut self, now: u64, deadline: Option<Instant>) -> bool {
-        let due = deadline != self.deadline || now.saturating_sub(self.at) >= ARMED_MAX_US || self.at == 0;
-        if due {
-            *self = Self { at: now.max(1), deadline };
-        }
-        due
-    }
-}
-
 impl Desktop<'_> {
     fn now(&self) -> Instant {
         Instant::from_micros(self.clock.micros())
     }
 
-    fn boot<M: Mutex, S: DesktopService>(&self, mutex: M, service: S) -> io::Result<DesktopNode<M, S>> {
+    fn boot<M: Mutex, S: Service>(&self, mutex: M, service: S, fit: bool) -> io::Result<DesktopNode<M, S>> {
         let args = self.args;
         let stored = args.records.as_deref().map_or(Ok(Stored::Nothing), load)?;
         let unknown = stored == Stored::Nothing && !args.new;
@@ -264,7 +280,8 @@ impl Desktop<'_> {
             me: NodeId(args.id),
             key: self.key.keyring(),
             hops: args.hops,
-            may_lead: !args.never_leads,
+            // A node of an uplink without a broker of its own has nothing to lead with.
+            may_lead: !args.never_leads && (args.mqtt.is_some() || !matches!(args.app, Some(AppArg::Uplink))),
             mode: args.mode,
             timing: self.timing(),
         };
@@ -279,15 +296,39 @@ impl Desktop<'_> {
         let group = if members.is_empty() { None } else { Some(Group::of(&members).map_err(refused)?) };
         let election = AnyElection::by_name(&args.election).ok_or_else(|| io::Error::other("no such election"))?;
         let stages = Stages { election, mutex, service };
-        let boot = Boot { records, capacity: Some(Capacity::new(args.capacity)), seed };
+        let boot = Boot { records, capacity: fit.then_some(Capacity::new(args.capacity)), seed };
         Node::new(config, &group, boot, self.now(), stages).map_err(refused)
     }
 
+    /// Lets what runs beside the node take a step; returns whether the node has something to send or to print.
+    fn look_beside<M: Mutex, S: Service, B: Beside<S>>(
+        &self,
+        node: &mut DesktopNode<M, S>,
+        appointment: Appointment,
+        beside: &mut B,
+    ) -> io::Result<bool> {
+        let now = self.now();
+        while let Some(line) = beside.poll_line(now) {
+            self.say(line)?;
+        }
+        if let Some(fit) = beside.fitness(now) {
+            let measured = fit.then_some(Capacity::new(self.args.capacity));
+            node.handle(now, Input::Capacity(appointment.capacity(measured)));
+        }
+        let command = beside.poll_command(now, node.acting_term(now));
+        let given = command.is_some();
+        if let Some(command) = command {
+            node.handle(now, Input::Service(command));
+        }
+        Ok(given)
+    }
+
     /// Does what the user typed.
-    fn obey<M: Mutex, S: DesktopService>(
+    fn obey<M: Mutex, S: Service, B: Beside<S>>(
         &self,
         node: &mut DesktopNode<M, S>,
         appointment: &mut Appointment,
+        beside: &mut B,
         line: &str,
     ) {
         let now = self.now();
@@ -304,9 +345,10 @@ impl Desktop<'_> {
                 }
             }
             Some(Word::Lock(command)) => node.handle(now, Input::Mutex(command)),
-            Some(Word::Submit(payload)) => match S::submit(payload) {
-                Some(command) => node.handle(now, Input::Service(command)),
-                None => eprintln!("this node has no --app sequencer to submit to"),
+            Some(Word::Submit(text)) => match beside.submit(&text) {
+                Ok(Some(command)) => node.handle(now, Input::Service(command)),
+                Ok(None) => {} // later
+                Err(reason) => eprintln!("{reason}"),
             },
             None => eprintln!("{line:?} is none of: {}", console::HELP),
         }
@@ -326,7 +368,11 @@ impl Desktop<'_> {
     }
 
     /// Stores, sends and logs until the node has no more output; returns why it halted, if it did.
-    fn flush<M: Mutex, S: DesktopService>(&mut self, node: &mut DesktopNode<M, S>) -> io::Result<Option<Halt>> {
+    fn flush<M: Mutex, S: Service, B: Beside<S>>(
+        &mut self,
+        node: &mut DesktopNode<M, S>,
+        beside: &mut B,
+    ) -> io::Result<Option<Halt>> {
         let mut buffer = [0; FRAME_MAX];
         loop {
             if let Some(records) = node.poll_persist() {
@@ -347,7 +393,11 @@ impl Desktop<'_> {
                         }
                     }
                     Some(Notice::Mutex(notice)) => self.say(console::lock_notice(notice))?,
-                    Some(Notice::Service(notice)) => self.say(S::notice(notice))?,
+                    Some(Notice::Service(notice)) => {
+                        if let Some(line) = beside.on_notice(self.now(), notice) {
+                            self.say(line)?;
+                        }
+                    }
                     Some(Notice::SameId) => self.log(&Report::SameId)?,
                     Some(Notice::Halted(halt)) => {
                         self.log(&Report::Stopped(&format!("{halt:?}")))?;
@@ -359,7 +409,7 @@ impl Desktop<'_> {
         }
     }
 
-    fn status<M: Mutex, S: DesktopService>(&self, node: &DesktopNode<M, S>) -> Status {
+    fn status<M: Mutex, S: Service>(&self, node: &DesktopNode<M, S>) -> Status {
         Status {
             neighbours: u32::try_from(node.neighbours().count()).unwrap_or(u32::MAX),
             sent: self.sent,

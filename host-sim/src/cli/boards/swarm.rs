@@ -44,11 +44,12 @@ pub(crate) struct BoardArgs {
     /// Have the boards contend for a lock with this algorithm, and increment a counter while they hold it.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
-    /// Have the boards run this application, and check it: tokens, diffusing or clock.
+    /// Have the boards run this application, and check it: tokens, diffusing, clock or uplink.
     ///
     /// tokens: a bank; each board in turn takes snapshots, which must find every token. diffusing: jobs that spread
     /// over the boards; their termination must be announced to all, and not too early. clock: boards that flash
-    /// together at every second of a shared clock. For example: conclave swarm --nodes 4 --app tokens
+    /// together at every second of a shared clock. uplink: sensors whose readings the leader publishes at an MQTT broker;
+    /// the gateway is killed, paused and cut off, and a consumer must accept each stored reading once. For example: conclave swarm --nodes 4 --app tokens
     #[arg(long, value_name = "NAME", conflicts_with = "mutex", value_parser = App::by_name)]
     app: Option<App>,
     /// Boot this image instead of building one: firmware of your own for the board mps2-an385.
@@ -96,8 +97,8 @@ pub(in crate::cli) fn prepare(args: &BoardArgs, interrupted: &AtomicBool) -> Res
         let (desktops, nodes) = (args.desktops, scenario.world.nodes);
         return Err(refused(format_args!("--desktops {desktops} is more than the {nodes} nodes there are")));
     }
-    swarm::check(&scenario)?;
     let parts = parts(&scenario, args).map_err(refused)?;
+    swarm::check(&scenario, parts.app)?;
     // The interrupt also ended the compiler.
     let failed = |text| if interrupted.load(Ordering::Relaxed) { SwarmError::Interrupted } else { refused(text) };
     let options = Options {
@@ -227,10 +228,11 @@ fn show(report: &Report) -> std::io::Result<()> {
             writeln!(out, "{cut_short} of its holders lost power before its increment was confirmed")?;
         }
     }
-    let summaries: [Option<&dyn std::fmt::Display>; 3] = [
+    let summaries: [Option<&dyn std::fmt::Display>; 4] = [
         report.bank.as_ref().map(|bank| bank as _),
         report.jobs.as_ref().map(|jobs| jobs as _),
         report.clock.as_ref().map(|clock| clock as _),
+        report.uplink.as_ref().map(|uplink| uplink as _),
     ];
     for summary in summaries.into_iter().flatten() {
         writeln!(out, "\n{summary}")?;

@@ -1,9 +1,10 @@
 //! What the user of a desktop node types, a line at a time, and what its lock and its service answer.
 
-use protocol::Duration;
+use protocol::base::term::Term;
 use protocol::mutex::{self, LockId};
 use protocol::service::sequencer::{self, Payload};
 use protocol::service::{NoService, Sequencer, Service, clock_sync, clock_sync::ClockSync};
+use protocol::{Duration, Instant};
 use serde_json::{Value, json};
 use std::io::BufRead as _;
 use std::sync::mpsc::{Receiver, channel};
@@ -16,7 +17,7 @@ pub(super) enum Word {
     Appoint,
     Release,
     Lock(mutex::Command),
-    Submit(Payload),
+    Submit(String),
 }
 
 /// What can be typed.
@@ -43,7 +44,7 @@ impl Word {
             "renew" => Self::Lock(mutex::Command::Renew { lock: lock()?, lease }),
             "unlock" => Self::Lock(mutex::Command::Release { lock: lock()? }),
             "cancel" => Self::Lock(mutex::Command::Cancel { lock: lock()? }),
-            "submit" => Self::Submit(Payload::from_slice(rest.as_bytes()).ok()?),
+            "submit" => Self::Submit(rest.to_owned()),
             _ => return None,
         })
     }
@@ -81,16 +82,72 @@ pub(super) fn lock_notice(notice: mutex::Notice) -> Value {
     }
 }
 
-/// A service that a desktop node can have.
+/// What runs beside a node and its service: the application of a desktop.
+pub(super) trait Beside<S: Service> {
+    /// Whether it does things by itself, so that the node looks at it often.
+    const WATCHED: bool = false;
+
+    /// Takes in a notice of the service; returns what to print of it.
+    fn on_notice(&mut self, now: Instant, notice: S::Notice) -> Option<Value>;
+
+    /// Takes in what the user submits; returns the command for it, if it is to be given at once.
+    ///
+    /// # Errors
+    /// A sentence, where it takes no such text.
+    fn submit(&mut self, text: &str) -> Result<Option<S::Command>, String>;
+
+    /// Returns the next command to the service; the node acts as leader in the term `acting`.
+    fn poll_command(&mut self, _now: Instant, _acting: Option<Term>) -> Option<S::Command> {
+        None
+    }
+
+    /// Returns something to print.
+    fn poll_line(&mut self, _now: Instant) -> Option<Value> {
+        None
+    }
+
+    /// Returns when to poll again at the latest.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Returns whether the node is fit to lead, where that has changed.
+    fn fitness(&mut self, _now: Instant) -> Option<bool> {
+        None
+    }
+
+    /// Returns whether the node is fit to lead now.
+    fn is_fit_at_boot(&self) -> bool {
+        true
+    }
+}
+
+/// A service that needs nothing beside it.
 pub(super) trait DesktopService: Service {
     /// Returns the command that submits a message; `None` where it takes none.
-    fn submit(_: Payload) -> Option<Self::Command> {
+    fn submit(_: &str) -> Option<Self::Command> {
         None
     }
 
     /// Returns a notice as JSON.
     fn notice(notice: Self::Notice) -> Value;
 }
+
+/// Nothing beside a service: its notices are printed.
+pub(super) struct Nothing;
+
+impl<S: DesktopService> Beside<S> for Nothing {
+    fn on_notice(&mut self, _: Instant, notice: S::Notice) -> Option<Value> {
+        Some(S::notice(notice))
+    }
+
+    fn submit(&mut self, text: &str) -> Result<Option<S::Command>, String> {
+        let refused = || format!("this node submits nothing so long, or has no --app {NAMES} to submit to");
+        S::submit(text).map(Some).ok_or_else(refused)
+    }
+}
+
+const NAMES: &str = "sequencer or --mqtt";
 
 impl DesktopService for NoService {
     fn notice(notice: Self::Notice) -> Value {
@@ -108,8 +165,8 @@ impl<const N: usize> DesktopService for ClockSync<N> {
 }
 
 impl<const N: usize> DesktopService for Sequencer<N> {
-    fn submit(payload: Payload) -> Option<sequencer::Command> {
-        Some(sequencer::Command::Submit(payload))
+    fn submit(text: &str) -> Option<sequencer::Command> {
+        Payload::from_slice(text.as_bytes()).ok().map(sequencer::Command::Submit)
     }
 
     fn notice(notice: sequencer::Notice) -> Value {
@@ -129,7 +186,7 @@ impl<const N: usize> DesktopService for Sequencer<N> {
 }
 
 /// Returns a notice as a line for people: the event, then its fields.
-pub(super) fn as_text(notice: &Value) -> String {
+pub(in crate::cli::boards) fn as_text(notice: &Value) -> String {
     let fields = notice.as_object().into_iter().flatten().filter(|(key, _)| *key != "event" && *key != "at_us");
     let fields: Vec<String> = fields.map(|(key, value)| format!("{key} {value}")).collect();
     format!("{}: {}", notice["event"].as_str().unwrap_or("notice"), fields.join(", "))
@@ -146,11 +203,19 @@ mod tests {
         let acquire = Word::Lock(mutex::Command::Acquire { lock, lease });
         assert_eq!(Word::read("lock front door", lease), Some(acquire));
         assert_eq!(Word::read(" appoint ", lease), Some(Word::Appoint));
-        assert_eq!(Word::read("submit a text", lease), Some(Word::Submit(Payload::from_slice(b"a text").unwrap())));
-        for wrong in ["lock", "open door", "submit a text that is far too long", ""] {
+        assert_eq!(Word::read("submit a text", lease), Some(Word::Submit("a text".to_owned())));
+        for wrong in ["lock", "open door", ""] {
             assert_eq!(Word::read(wrong, lease), None, "{wrong}");
         }
         assert!(["lock NAME", "appoint", "submit TEXT"].iter().all(|word| HELP.contains(word)));
+    }
+
+    #[test]
+    fn a_text_is_submitted_where_there_is_something_to_submit_it_to_and_it_is_short_enough() {
+        let sequencer = |text| <Nothing as Beside<Sequencer<4>>>::submit(&mut Nothing, text);
+        assert!(matches!(sequencer("a text"), Ok(Some(sequencer::Command::Submit(_)))));
+        assert!(sequencer("a text that is far too long").unwrap_err().contains("so long"));
+        assert!(<Nothing as Beside<NoService>>::submit(&mut Nothing, "a").unwrap_err().contains("--mqtt"));
     }
 
     #[test]
