@@ -198,6 +198,7 @@ pub(super) struct RawExpect {
     pub(super) round_trip: Option<Spanned<RawLimit>>,
     pub(super) answered: Option<Share>,
     pub(super) ordered: Option<Whole<0, 1_000_000>>,
+    pub(super) committed: Option<Whole<0, 1_000_000>>,
     pub(super) ordering: Option<Spanned<RawLimit>>,
 }
 

@@ -1,5 +1,5 @@
 //! Two-phase commit on messages alone: a coordinator that crashes in each phase, and any schedule of crashes, suspicions
-//! and leaders.
+//! and leaders. The storms of the simulator run it on whole nodes.
 
 use crate::support::context::{context, roster};
 use protocol::algorithm::{Algorithm as _, Context, Fact, Input, Outbox, Output};

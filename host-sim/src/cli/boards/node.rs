@@ -22,10 +22,10 @@ use protocol::mutex::{Mutex, NoMutex};
 use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::registry::{AnyElection, AnyMutex};
 use protocol::service::clock_sync::ClockSync;
-use protocol::service::{NoService, Sequencer};
+use protocol::service::{Commit, NoService, Sequencer};
 use protocol::wire::{FRAME_MAX, Keyring};
 use protocol::{Config, Instant, Node, NodeId, Timing};
-use records_file::{Stored, load, save};
+use records_file::{Stored, load, load_log, save, save_log};
 use serde_json::Value;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -65,7 +65,7 @@ pub(crate) struct NodeArgs {
     /// The lock, with its options; its names are typed, as `lock door`.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
-    /// The service: the shared clock, or the order of what members submit.
+    /// The service: the shared clock, the order of what members submit, or changes that all apply or none.
     #[arg(long, value_enum, conflicts_with = "mutex")]
     app: Option<AppArg>,
     /// Its capacity to lead, from 0 to 10000.
@@ -111,7 +111,7 @@ pub(super) const EXAMPLES: &str = "Examples:
   conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new --insecure
   conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --insecure --capacity 9000
 What is typed: call, yield, appoint, release; lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME;
-submit TEXT";
+submit TEXT; propose TEXT, yes, no";
 
 /// Finds the address of a node by its name; IPv4, as boards have, comes first.
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -140,6 +140,8 @@ enum AppArg {
     Clock,
     /// One order of all messages; needs mode quorum.
     Sequencer,
+    /// Two-phase commit: the leader proposes, all vote. Its log is beside the records.
+    Commit,
 }
 
 fn mode(name: &str) -> Result<Mode, String> {
@@ -174,6 +176,7 @@ fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
         }
         (None, Some(AppArg::Clock)) => run_with(args, &NoMutex, &ClockSync::<NEIGHBOURS_MAX>::new()),
         (None, Some(AppArg::Sequencer)) => run_with(args, &NoMutex, &Sequencer::<NEIGHBOURS_MAX>::new()),
+        (None, Some(AppArg::Commit)) => run_with(args, &NoMutex, &Commit::new()),
         (None, None) => run_with(args, &NoMutex, &NoService),
     }
 }
@@ -255,8 +258,11 @@ impl Desktop<'_> {
         Instant::from_micros(self.clock.micros())
     }
 
-    fn boot<M: Mutex, S: DesktopService>(&self, mutex: M, service: S) -> io::Result<DesktopNode<M, S>> {
+    fn boot<M: Mutex, S: DesktopService>(&self, mutex: M, mut service: S) -> io::Result<DesktopNode<M, S>> {
         let args = self.args;
+        if let Some(log) = args.records.as_deref().map_or(Ok(None), load_log)? {
+            service.restore(&log);
+        }
         let stored = args.records.as_deref().map_or(Ok(Stored::Nothing), load)?;
         let unknown = stored == Stored::Nothing && !args.new;
         let (at_boot, records) = stored.at_boot(args.new);
@@ -304,10 +310,12 @@ impl Desktop<'_> {
                 }
             }
             Some(Word::Lock(command)) => node.handle(now, Input::Mutex(command)),
-            Some(Word::Submit(payload)) => match S::submit(payload) {
-                Some(command) => node.handle(now, Input::Service(command)),
-                None => eprintln!("this node has no --app sequencer to submit to"),
-            },
+            Some(word @ (Word::Submit(_) | Word::Propose(_) | Word::Vote { .. })) => {
+                match node.service().command(&word) {
+                    Some(command) => node.handle(now, Input::Service(command)),
+                    None => eprintln!("the --app of this node has nothing to do for {line:?} now"),
+                }
+            }
             None => eprintln!("{line:?} is none of: {}", console::HELP),
         }
     }
@@ -334,6 +342,10 @@ impl Desktop<'_> {
                     save(file, records)?;
                 }
                 self.log(&Report::Stored(records))?;
+            } else if let Some(log) = node.poll_log(&mut buffer) {
+                if let Some(file) = &self.args.records {
+                    save_log(file, log)?;
+                }
             } else if let Some(frame) = node.poll_transmit(self.now(), &mut buffer) {
                 self.record(self.args.id, frame)?;
                 let accepted = self.args.peer.iter().filter(|&&peer| self.socket.send_to(frame, peer).is_ok()).count();

@@ -58,6 +58,7 @@ impl<M: SimNode> World<M> {
             power: vec![PowerState::Down; nodes as usize],
             states: states(plan, seed, &ids),
             flashes: BTreeMap::new(),
+            logs: BTreeMap::new(),
             movement: plan.mobility.map(|mobility| RandomWaypoint::new(mobility, &points, seed)),
             in_flight: InFlight::default(),
             locks: plan.locks.as_ref().map(|locks| LockWorkload::new(locks, seed, &ids)),

@@ -2,6 +2,7 @@
 
 use protocol::Duration;
 use protocol::mutex::{self, LockId};
+use protocol::service::commit::{self, Change, Commit, TransactionId};
 use protocol::service::sequencer::{self, Payload};
 use protocol::service::{NoService, Sequencer, Service, clock_sync, clock_sync::ClockSync};
 use serde_json::{Value, json};
@@ -17,11 +18,13 @@ pub(super) enum Word {
     Release,
     Lock(mutex::Command),
     Submit(Payload),
+    Propose(Change),
+    Vote { yes: bool },
 }
 
 /// What can be typed.
 pub(super) const HELP: &str = "call, yield, appoint, release, lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME, \
-     submit TEXT";
+     submit TEXT, propose TEXT, yes, no";
 
 impl Word {
     /// Reads a line; locks are asked for `lease`.
@@ -44,6 +47,9 @@ impl Word {
             "unlock" => Self::Lock(mutex::Command::Release { lock: lock()? }),
             "cancel" => Self::Lock(mutex::Command::Cancel { lock: lock()? }),
             "submit" => Self::Submit(Payload::from_slice(rest.as_bytes()).ok()?),
+            "propose" => Self::Propose(Change::from_slice(rest.as_bytes()).ok()?),
+            "yes" => Self::Vote { yes: true },
+            "no" => Self::Vote { yes: false },
             _ => return None,
         })
     }
@@ -83,8 +89,8 @@ pub(super) fn lock_notice(notice: mutex::Notice) -> Value {
 
 /// A service that a desktop node can have.
 pub(super) trait DesktopService: Service {
-    /// Returns the command that submits a message; `None` where it takes none.
-    fn submit(_: Payload) -> Option<Self::Command> {
+    /// Returns the command for what was typed; `None` where the service has none for it.
+    fn command(&self, _word: &Word) -> Option<Self::Command> {
         None
     }
 
@@ -108,8 +114,9 @@ impl<const N: usize> DesktopService for ClockSync<N> {
 }
 
 impl<const N: usize> DesktopService for Sequencer<N> {
-    fn submit(payload: Payload) -> Option<sequencer::Command> {
-        Some(sequencer::Command::Submit(payload))
+    fn command(&self, word: &Word) -> Option<sequencer::Command> {
+        let Word::Submit(payload) = word else { return None };
+        Some(sequencer::Command::Submit(payload.clone()))
     }
 
     fn notice(notice: sequencer::Notice) -> Value {
@@ -124,6 +131,38 @@ impl<const N: usize> DesktopService for Sequencer<N> {
                 json!({ "event": "missed", "era": through.era, "count": through.count })
             }
             sequencer::Notice::Unknown { number } => json!({ "event": "unknown", "number": number }),
+        }
+    }
+}
+
+/// A transaction as JSON.
+fn transaction(event: &str, id: TransactionId, change: Option<&Change>) -> Value {
+    let mut value = json!({ "event": event, "term": id.term.number, "by": id.term.by.0, "number": id.number });
+    if let Some(change) = change {
+        value["text"] = String::from_utf8_lossy(change).into();
+    }
+    value
+}
+
+impl DesktopService for Commit {
+    fn command(&self, word: &Word) -> Option<commit::Command> {
+        match word {
+            Word::Propose(change) => Some(commit::Command::Propose(change.clone())),
+            Word::Vote { yes } => Some(commit::Command::Vote { id: self.asked()?.id, yes: *yes }),
+            _ => None, // of other services
+        }
+    }
+
+    fn notice(notice: commit::Notice) -> Value {
+        match notice {
+            commit::Notice::Proposed { id } => transaction("proposed", id, None),
+            commit::Notice::Refused { reason } => json!({ "event": "refused", "reason": reason.description() }),
+            commit::Notice::Prepare { transaction: of } => transaction("vote", of.id, Some(&of.change)),
+            commit::Notice::Blocked { transaction: of } => transaction("blocked", of.id, Some(&of.change)),
+            commit::Notice::Committed { transaction: of } => transaction("committed", of.id, Some(&of.change)),
+            commit::Notice::Restored { transaction: of } => transaction("restored", of.id, Some(&of.change)),
+            commit::Notice::Aborted { id, .. } => transaction("aborted", id, None),
+            commit::Notice::Completed { id } => transaction("completed", id, None),
         }
     }
 }
@@ -147,10 +186,12 @@ mod tests {
         assert_eq!(Word::read("lock front door", lease), Some(acquire));
         assert_eq!(Word::read(" appoint ", lease), Some(Word::Appoint));
         assert_eq!(Word::read("submit a text", lease), Some(Word::Submit(Payload::from_slice(b"a text").unwrap())));
+        assert_eq!(Word::read("propose open", lease), Some(Word::Propose(Change::from_slice(b"open").unwrap())));
+        assert_eq!(Word::read("no", lease), Some(Word::Vote { yes: false }));
         for wrong in ["lock", "open door", "submit a text that is far too long", ""] {
             assert_eq!(Word::read(wrong, lease), None, "{wrong}");
         }
-        assert!(["lock NAME", "appoint", "submit TEXT"].iter().all(|word| HELP.contains(word)));
+        assert!(["lock NAME", "appoint", "submit TEXT", "propose TEXT"].iter().all(|word| HELP.contains(word)));
     }
 
     #[test]
