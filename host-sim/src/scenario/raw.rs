@@ -68,6 +68,7 @@ pub(super) struct RawMedium {
     pub(super) queue: Option<Spanned<Whole<1, 1_000>>>,
     pub(super) loss: Option<Share>,
     pub(super) delay: Option<Spanned<Between<Time>>>,
+    pub(super) shared: Option<Spanned<bool>>,
 }
 
 #[derive(Default, Deserialize)]
