@@ -12,6 +12,7 @@
 //! loop {
 //!     node.handle(now, input);                                   // one frame, one command, or Timeout
 //!     while let Some(records) = node.poll_persist() { write(records) }
+//!     while let Some(log) = node.poll_log(&mut log_buffer) { write_log(log) } // where the service keeps one
 //!     while let Some(frame) = node.poll_transmit(now, &mut buffer) { broadcast(frame) }
 //!     while let Some(notice) = node.poll_notice() { on_notice(notice) }
 //!     input = next_frame_or_command_before(node.deadline());     // Timeout when the deadline passes first

@@ -9,7 +9,7 @@
 
 use crate::service::demo::{counter, diffusing, tokens};
 use crate::service::termination::{dijkstra_scholten, wave};
-use crate::service::{clock_sync, requests, sequencer, snapshot};
+use crate::service::{clock_sync, commit, requests, sequencer, snapshot};
 use crate::wire::{Cipher, FRAME_MAX, Kind, Kinded, Payload, Stage, open};
 use crate::{election, lease, mutex};
 
@@ -105,6 +105,7 @@ name_services! {
     counter::Message = 64: "counter";
     requests::Message = 68: "requests";
     sequencer::Message = 72: "sequencer";
+    commit::Message = 76: "commit";
 }
 
 impl Kinded for lease::Message {

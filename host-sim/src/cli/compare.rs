@@ -1,5 +1,6 @@
 //! `conclave compare`: algorithms side by side.
 
+use crate::compare::mutexes::Cable;
 use crate::compare::{Case, Comparison, Figures, NODES, SIZES, elections, mutexes};
 use clap::{Args, Subcommand};
 use std::io::Write as _;
@@ -56,9 +57,11 @@ enum Subject {
     /// A message to several members counts once per recipient. Acks and retransmits count apart, and so
     /// do extra messages: those that report a place in the queue, which textbooks leave out. The delay
     /// is from request to grant, the sync delay from a release to the next waiting node's grant; both
-    /// are in message times of a millisecond. Times in JSON are in microseconds.
+    /// are in message times of a millisecond. Times in JSON are in microseconds. The network is switched;
+    /// --shared makes it one cable, on which a frame waits until those before it have passed: there
+    /// asking everybody takes as long as everybody's answers.
     #[command(verbatim_doc_comment, after_help = MUTEX_EXAMPLES)]
-    Mutexes(ComparisonArgs),
+    Mutexes(MutexArgs),
 }
 
 const ELECTION_EXAMPLES: &str = "Examples:
@@ -69,7 +72,18 @@ const ELECTION_EXAMPLES: &str = "Examples:
 const MUTEX_EXAMPLES: &str = "Examples:
   conclave compare mutexes
   conclave compare mutexes --nodes 9
+  conclave compare mutexes --nodes 9 --shared
   conclave compare mutexes --nodes 16 --json";
+
+/// The arguments of a comparison of locks.
+#[derive(Args)]
+struct MutexArgs {
+    #[command(flatten)]
+    comparison: ComparisonArgs,
+    /// Compare on one cable that all nodes share, on which frames follow each other.
+    #[arg(long)]
+    shared: bool,
+}
 
 /// The arguments of any comparison.
 #[derive(Args)]
@@ -92,8 +106,10 @@ pub(super) fn run(args: &CompareArgs) -> super::Ended {
         Subject::Elections(args) => {
             compare(args, &SIZES, &NODES, elections::runs, |sizes, tick| elections::compare(sizes, tick))
         }
-        Subject::Mutexes(args) => {
-            compare(args, &mutexes::SIZES, &mutexes::NODES, mutexes::runs, |sizes, tick| mutexes::compare(sizes, tick))
+        Subject::Mutexes(MutexArgs { comparison, shared }) => {
+            let cable = if *shared { Cable::Shared } else { Cable::Switched };
+            let compared = |sizes: &[u32], tick: &(dyn Fn() + Sync)| mutexes::compare(sizes, cable, tick);
+            compare(comparison, &mutexes::SIZES, &mutexes::NODES, mutexes::runs, compared)
         }
     }
 }

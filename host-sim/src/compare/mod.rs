@@ -181,6 +181,6 @@ mod tests {
             steps.into_inner()
         };
         assert_eq!(count(&|tick| drop(elections::compare(&[2], tick))), elections::runs(&[2]));
-        assert_eq!(count(&|tick| drop(mutexes::compare(&[2], tick))), mutexes::runs(&[2]));
+        assert_eq!(count(&|tick| drop(mutexes::compare(&[2], mutexes::Cable::Switched, tick))), mutexes::runs(&[2]));
     }
 }

@@ -1,5 +1,6 @@
 //! Metrics of applications: snapshots, termination detection and the shared clock.
 
+use super::transactions::Transactions;
 use crate::base::Micros;
 use crate::check::quiescence::Quiescence;
 use crate::trace::{AppEvent, AppRequest, EventKind, Observer, TraceEvent};
@@ -27,6 +28,7 @@ pub(super) struct AppMetrics {
     ordered: BTreeSet<(u32, u32)>,
     refused: u64,
     sequenced: bool,
+    transactions: Transactions,
     samples: Vec<(&'static str, u64)>,
 }
 
@@ -41,7 +43,7 @@ impl AppMetrics {
             (self.sequenced, "refused", self.refused),
         ];
         let counted = counts.into_iter().filter(|(counted, ..)| *counted).map(|(_, name, count)| (name, count));
-        self.samples.iter().copied().chain(counted)
+        self.samples.iter().copied().chain(counted).chain(self.transactions.samples())
     }
 
     fn on_app_event(&mut self, at: Micros, node: u32, app_event: AppEvent) {
@@ -78,6 +80,9 @@ impl AppMetrics {
                 self.ordered.insert((era, count));
                 let submitted = (origin == node).then(|| self.submitted.remove(&(origin, boot, number))).flatten();
                 self.samples.extend(submitted.map(|since| ("ordering_us", at - since)));
+            }
+            AppEvent::Transaction { step, term, by, number } => {
+                self.transactions.on_step(at, node, step, (term, by, number));
             }
             _ => {} // not measured
         }

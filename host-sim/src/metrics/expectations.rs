@@ -43,6 +43,7 @@ pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)>
             "the end of a job was detected, or found undetectable,",
         ),
         (&["ordered"], expect.ordered, "messages were ordered"),
+        (&["committed"], expect.committed, "transactions were committed"),
     ];
     for (names, least, what) in counts {
         let fewest = sums(outcomes, names).min();

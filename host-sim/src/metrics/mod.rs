@@ -8,6 +8,7 @@ mod locks;
 mod requests;
 pub mod run;
 pub mod seeds;
+mod transactions;
 
 use crate::base::Micros;
 use crate::trace::{Observer, TraceEvent};

@@ -1,7 +1,7 @@
 //! The node that a scenario needs, decided when it is read: one world for all scenarios.
 
 use super::ScenarioNode;
-use super::protocol_node::{AppNode, LockNode, Member, OrderedNode, ProtocolNode, ServiceNode};
+use super::protocol_node::{AppNode, CommitNode, LockNode, Member, OrderedNode, ProtocolNode, ServiceNode};
 use crate::scenario::Scenario;
 use crate::sim::node::{Boot, NodeEvent, SimNode};
 use crate::trace::{AppRequest, MessageEvent};
@@ -36,9 +36,9 @@ macro_rules! any_node {
         }
 
         impl AnyNode {
-            fn booted(plan: &AnyPlan, boot: Boot) -> Self {
+            fn booted(plan: &AnyPlan, boot: Boot, log: Option<&[u8]>) -> Self {
                 match plan {
-                    $(AnyPlan::$variant(plan) => Self::$variant(Box::new(<$node>::boot(plan, boot))),)*
+                    $(AnyPlan::$variant(plan) => Self::$variant(Box::new(<$node>::boot_with_log(plan, boot, log))),)*
                 }
             }
         }
@@ -70,6 +70,8 @@ any_node! {
     App: AppNode,
     /// It takes part in one order.
     Ordered: OrderedNode,
+    /// It takes part in transactions.
+    Commit: CommitNode,
     /// It makes requests, and answers those of others.
     Service: ServiceNode,
 }
@@ -80,6 +82,8 @@ impl ScenarioNode for AnyNode {
             AnyPlan::Lock(LockNode::plan(scenario))
         } else if scenario.world.app.as_ref().is_some_and(AppPlan::is_ordered) {
             AnyPlan::Ordered(OrderedNode::plan(scenario))
+        } else if scenario.world.app.as_ref().is_some_and(AppPlan::is_commit) {
+            AnyPlan::Commit(CommitNode::plan(scenario))
         } else if scenario.world.app.is_some() {
             AnyPlan::App(AppNode::plan(scenario))
         } else if scenario.world.requests.is_some() {
@@ -96,7 +100,11 @@ impl SimNode for AnyNode {
     type Plan = AnyPlan;
 
     fn boot(plan: &AnyPlan, boot: Boot) -> Self {
-        Self::booted(plan, boot)
+        Self::booted(plan, boot, None)
+    }
+
+    fn boot_with_log(plan: &AnyPlan, boot: Boot, log: Option<&[u8]>) -> Self {
+        Self::booted(plan, boot, log)
     }
 
     fn receive(&mut self, now: Instant, bytes: &[u8], quality: u8) {
@@ -125,6 +133,10 @@ impl SimNode for AnyNode {
 
     fn poll_persist(&mut self) -> Option<Records> {
         of!(self, node => node.poll_persist())
+    }
+
+    fn poll_log(&mut self) -> Option<Box<[u8]>> {
+        of!(self, node => node.poll_log())
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {

@@ -5,7 +5,7 @@ use super::{ScenarioNode, insider};
 use crate::scenario::{MEMBERS_MAX, Scenario};
 use crate::sim::node::{self, NodeEvent, SUPERSEDED, SimNode};
 use crate::trace::{AppRequest, MessageEvent};
-use crate::workload::apps::{APP_GROUP_MAX, AppAdapter, OrderedApp, SimulatedApp};
+use crate::workload::apps::{APP_GROUP_MAX, AppAdapter, CommitApp, OrderedApp, SimulatedApp};
 use crate::workload::locks::LOCK_GROUP_MAX;
 use crate::workload::requests::{RequestLoad, RequestPlan};
 use protocol::base::capacity::Capacity;
@@ -17,7 +17,7 @@ use protocol::lease;
 use protocol::mutex::{self, Fence, LockId, Mutex, NoMutex};
 use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::registry::{self, AnyElection, AnyMutex};
-use protocol::service::NoService;
+use protocol::service::{Commit, NoService};
 use protocol::wire::{self, Cipher, Key, Payload};
 use protocol::{Config, Instant, Node, NodeId};
 
@@ -46,6 +46,11 @@ pub type AppNode = ProtocolNode<APP_GROUP_MAX, NoMutex, SimulatedApp>;
 pub type ServiceNode = ProtocolNode<NEIGHBOURS_MAX, NoMutex, RequestLoad>;
 /// A member of the sequencer.
 pub type OrderedNode = ProtocolNode<APP_GROUP_MAX, NoMutex, OrderedApp>;
+/// A member of transactions.
+pub type CommitNode = ProtocolNode<APP_GROUP_MAX, NoMutex, CommitApp>;
+
+/// The longest log of any service.
+const LOG_MAX: usize = Commit::LOG_MAX;
 
 /// A mutex that a scenario can choose.
 pub(crate) trait FromScenario: Mutex + Clone {
@@ -147,13 +152,21 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
     type Plan = ProtocolPlan<L, U>;
 
     fn boot(plan: &ProtocolPlan<L, U>, boot: node::Boot) -> Self {
+        Self::boot_with_log(plan, boot, None)
+    }
+
+    fn boot_with_log(plan: &ProtocolPlan<L, U>, boot: node::Boot, log: Option<&[u8]>) -> Self {
         let node::Boot { me, records, seed, may_lead, now } = boot;
         let config = Config { me, may_lead, ..plan.config.clone() };
         let messages = MessageLog::default();
+        let mut service = plan.service.clone();
+        if let Some(log) = log {
+            service.restore(log);
+        }
         let stages = Stages {
             election: TracedStage::new(plan.election, &messages),
             mutex: TracedStage::new(plan.mutex.clone(), &messages),
-            service: TracedStage::new(plan.service.clone(), &messages),
+            service: TracedStage::new(service, &messages),
         };
         let node = Node::new(config, &plan.group, Boot { records, capacity: None, seed }, now, stages);
         let node = node.expect("a scenario's timing and group were checked when it was read");
@@ -188,6 +201,10 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
 
     fn poll_persist(&mut self) -> Option<Records> {
         self.node.poll_persist()
+    }
+
+    fn poll_log(&mut self) -> Option<Box<[u8]>> {
+        self.node.poll_log(&mut [0; LOG_MAX]).map(Box::from)
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {

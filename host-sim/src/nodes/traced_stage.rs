@@ -183,6 +183,18 @@ impl<A: Service> Service for TracedStage<A> {
         self.stage.resume(incarnation);
     }
 
+    fn restore(&mut self, log: &[u8]) {
+        self.stage.restore(log);
+    }
+
+    fn log_due(&self) -> bool {
+        self.stage.log_due()
+    }
+
+    fn poll_log(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        self.stage.poll_log(buffer)
+    }
+
     fn time(&self, now: Instant) -> Option<Instant> {
         self.stage.time(now)
     }

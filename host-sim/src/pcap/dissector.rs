@@ -11,7 +11,7 @@ use protocol::peers::detector::Heartbeat;
 use protocol::peers::table::Hello;
 use protocol::service::demo::{counter, diffusing, tokens};
 use protocol::service::termination::{dijkstra_scholten, wave};
-use protocol::service::{clock_sync, requests, sequencer, snapshot};
+use protocol::service::{clock_sync, commit, requests, sequencer, snapshot};
 use protocol::wire::{Key, Kind, Kinded};
 use protocol::{election, lease, mutex, registry};
 use serde::{Serialize, de::DeserializeOwned};
@@ -41,7 +41,8 @@ pub(super) fn each_message(visitor: &mut impl Visit) {
     protocol::for_each_election! { visit_algorithms visitor, election: }
     protocol::for_each_mutex! { visit_algorithms visitor, mutex: }
     visit_services!(visitor: lease::Message, tokens::Give, diffusing::Work, snapshot::Message, wave::Message);
-    visit_services!(visitor: dijkstra_scholten::Message, clock_sync::Message, counter::Message, requests::Message, sequencer::Message);
+    visit_services!(visitor: dijkstra_scholten::Message, clock_sync::Message, counter::Message, requests::Message);
+    visit_services!(visitor: sequencer::Message, commit::Message);
 }
 
 /// The keys that the script has by itself: of every shipped scenario, of swarms, and of boards and desktop nodes that were

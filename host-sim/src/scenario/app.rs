@@ -76,7 +76,7 @@ pub(super) fn check_request(
         return Err(reader.error(span, "this needs an application: the table [app] is missing"));
     };
     let needs = match request {
-        AppRequest::Snapshot if app.is_clock() || app.is_ordered() => "\"tokens\" or \"diffusing\"",
+        AppRequest::Snapshot if app.is_clock() || app.is_ordered() || app.is_commit() => "\"tokens\" or \"diffusing\"",
         AppRequest::DetectTermination | AppRequest::Start { .. } if !app.terminates() => "\"diffusing\"",
         AppRequest::Snapshot | AppRequest::DetectTermination | AppRequest::Start { .. } => return Ok(()),
     };

@@ -28,6 +28,8 @@ pub struct Expect {
     pub terminations: Option<u64>,
     /// The least number of messages that the sequencer orders in one run.
     pub(crate) ordered: Option<u64>,
+    /// The least number of transactions that are committed in one run.
+    pub(crate) committed: Option<u64>,
     /// The number of nodes and the sum of their tokens, if the application is a bank.
     pub(crate) tokens: Option<(u32, u64)>,
     /// The least share of requests that are answered, of those that end in one run.
@@ -54,6 +56,7 @@ impl Expect {
             self.snapshots.map(|least| format!("snapshots completed in a run: at least {least}")),
             self.terminations.map(|least| format!("terminations detected in a run: at least {least}")),
             self.ordered.map(|least| format!("messages ordered in a run: at least {least}")),
+            self.committed.map(|least| format!("transactions committed in a run: at least {least}")),
         ];
         let availability =
             self.availability.map(|share| format!("every node has a leader for {} % of its time", share * 100.0));
@@ -116,6 +119,7 @@ pub(super) fn expect(
         snapshots: raw.snapshots.map(|Whole(snapshots)| snapshots as u64),
         terminations: raw.terminations.map(|Whole(terminations)| terminations as u64),
         ordered: raw.ordered.map(|Whole(ordered)| ordered as u64),
+        committed: raw.committed.map(|Whole(committed)| committed as u64),
         tokens,
         answered: raw.answered.map(|Share(share)| share),
     })

@@ -68,6 +68,7 @@ pub(super) struct RawMedium {
     pub(super) queue: Option<Spanned<Whole<1, 1_000>>>,
     pub(super) loss: Option<Share>,
     pub(super) delay: Option<Spanned<Between<Time>>>,
+    pub(super) shared: Option<Spanned<bool>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -200,6 +201,7 @@ pub(super) struct RawExpect {
     pub(super) round_trip: Option<Spanned<RawLimit>>,
     pub(super) answered: Option<Share>,
     pub(super) ordered: Option<Whole<0, 1_000_000>>,
+    pub(super) committed: Option<Whole<0, 1_000_000>>,
     pub(super) ordering: Option<Spanned<RawLimit>>,
 }
 

@@ -225,10 +225,11 @@ fn medium(reader: &Reader<'_>, raw: Option<Spanned<RawMedium>>) -> Result<Medium
     let loss = raw.loss.map_or(Probability::NEVER, |Share(loss)| Probability::new(loss));
     let of_radio = spans!(raw; range, range_max, bit_rate, csma, collisions, capture, one_way, queue);
     reader.only_with(of_radio, is_radio, "the medium \"radio\"")?;
-    reader.only_with(spans!(raw; delay), !is_radio, "the medium \"lan\"")?;
+    reader.only_with(spans!(raw; delay, shared), !is_radio, "the medium \"lan\"")?;
     if !is_radio {
         let (delay_min, delay_max) = raw.delay.as_ref().map_or(Ok((200, 2_000)), |delay| reader.range(delay))?;
-        return Ok(MediumPlan::Lan(LanPlan { delay_min, delay_max, loss }));
+        let shared = raw.shared.is_some_and(Spanned::into_inner);
+        return Ok(MediumPlan::Lan(LanPlan { delay_min, delay_max, loss, shared }));
     }
     let range = raw.range.as_ref().map_or(15.0, |range| range.get_ref().0);
     // By default reception fades out over a quarter of the range, in which no second neighbour of a grid lies.

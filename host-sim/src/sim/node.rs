@@ -55,6 +55,11 @@ pub trait SimNode: Sized {
     /// Boots a node.
     fn boot(plan: &Self::Plan, boot: Boot) -> Self;
 
+    /// Boots a node with the log that it stored before. A node that keeps none ignores it.
+    fn boot_with_log(plan: &Self::Plan, boot: Boot, _log: Option<&[u8]>) -> Self {
+        Self::boot(plan, boot)
+    }
+
     /// Handles a received frame.
     fn receive(&mut self, now: Instant, bytes: &[u8], quality: u8);
 
@@ -81,6 +86,11 @@ pub trait SimNode: Sized {
 
     /// Returns records to store before anything else leaves.
     fn poll_persist(&mut self) -> Option<Records>;
+
+    /// Returns the log to store before anything else leaves; a node need not keep one.
+    fn poll_log(&mut self) -> Option<Box<[u8]>> {
+        None
+    }
 
     /// Writes the next frame to send; returns its length.
     fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize>;

@@ -44,6 +44,24 @@ pub enum RequestStep {
     Undelivered,
 }
 
+/// What happens to a transaction at one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransactionStep {
+    /// The coordinator proposes it, and votes for it.
+    Proposed,
+    /// A member votes for it.
+    Voted,
+    /// A member that voted for it cannot find out the decision.
+    Blocked,
+    /// A member commits it; after a reboot it may do so again.
+    Committed,
+    /// A member aborts it.
+    Aborted,
+    /// The coordinator knows that all have committed it.
+    Completed,
+}
+
 /// An event of an application at one node.
 ///
 /// An amount is of tokens in a bank, and of units of work in a job.
@@ -218,6 +236,17 @@ pub enum AppEvent {
         /// The message's number.
         number: u32,
     },
+    /// A step of a transaction.
+    Transaction {
+        /// What happened to it here.
+        step: TransactionStep,
+        /// The number of its coordinator's term.
+        term: u32,
+        /// The id of the node that chose that number.
+        by: u32,
+        /// The transaction's number in that term.
+        number: u32,
+    },
     /// A notice of an application of one's own.
     Own {
         /// What it is about.
@@ -266,6 +295,7 @@ pub(super) fn digest(event: &AppEvent) -> (u64, u64, u64) {
         }
         AppEvent::Missed { era, count } => (23, pair(*era, *count), 0),
         AppEvent::Unknown { number } => (24, u64::from(*number), 0),
+        AppEvent::Transaction { step, term, by, number } => (26, pair(*term, *by), pair(*step as u32, *number)),
         AppEvent::Own { name, value } => (19, code(name), *value),
     }
 }

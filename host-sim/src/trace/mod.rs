@@ -9,7 +9,7 @@ mod message_event;
 pub mod narrator;
 
 pub(crate) use app_event::AppRequest;
-pub use app_event::{AppEvent, RequestStep};
+pub use app_event::{AppEvent, RequestStep, TransactionStep};
 pub(crate) use hash::{TraceHash, digest_of_bytes};
 pub(crate) use lock_event::LockEvent;
 pub use message_event::{MessageEvent, ReliableMessage};

@@ -1,7 +1,7 @@
 //! Events in sentences: the same for simulated nodes and for boards.
 
 use crate::base::Micros;
-use crate::trace::{AppEvent, AppRequest, EventKind, LockEvent, RequestStep, TraceEvent};
+use crate::trace::{AppEvent, AppRequest, EventKind, LockEvent, RequestStep, TraceEvent, TransactionStep};
 use protocol::service::snapshot::Id;
 
 /// What the narrator knows about a node.
@@ -189,6 +189,17 @@ fn app_event(node: u32, event: AppEvent) -> Option<String> {
         AppEvent::ClockSet => format!("the clock of node {node} is set"),
         AppEvent::ClockWentBack { by } => format!("the clock of node {node} RUNS BACKWARDS, by {by} us"),
         AppEvent::Missed { count, .. } => format!("node {node} misses the messages up to number {count}"),
+        AppEvent::Transaction { step, term, number, .. } => {
+            let what = match step {
+                TransactionStep::Proposed => "proposes",
+                TransactionStep::Voted => "votes for",
+                TransactionStep::Blocked => "is in doubt about",
+                TransactionStep::Committed => "commits",
+                TransactionStep::Aborted => "aborts",
+                TransactionStep::Completed => "knows that all have committed",
+            };
+            format!("node {node} {what} transaction {number} of term {term}")
+        }
         AppEvent::Service { step: RequestStep::Refused, number, .. } => {
             format!("request {number} of node {node} is refused")
         }

@@ -98,6 +98,15 @@ fn e2_a_storm_leaves_one_order() {
 }
 
 #[test]
+fn e1_a_storm_leaves_no_transaction_committed_by_some_and_aborted_by_others() {
+    let report = passes(&load("commit-storm"), seeds(20, 2_000));
+    let measures = &report.measures;
+    assert!(measures["committed"].p50 > 100 && measures["aborted"].p50 > 5, "{measures:?}");
+    assert!(measures["blocked_us"].count > 0, "coordinators crash before they tell: {measures:?}");
+    assert_eq!(measures["blocked_at_end"].max, 0, "and everybody finds out: {measures:?}");
+}
+
+#[test]
 fn e11_an_appointed_leader_leads_until_it_is_released_or_fails() {
     passes(&load("appointed-leader"), seeds(5, 200));
     let text = include_str!("../../scenarios/appointed-leader.toml").replace("\"bully\"", "\"wireless\"");

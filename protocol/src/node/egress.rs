@@ -12,10 +12,10 @@ use crate::service::Service;
 use crate::wire::{self, Cipher, Destination, FRAME_MAX, Kind, Packet, Payload};
 
 impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher> Node<E, M, N, S, G, K> {
-    /// The next frame to broadcast. None leaves before the records were polled.
+    /// The next frame to broadcast. None leaves before the records, and the log of the service, were polled.
     #[must_use = "a frame is returned once"]
     pub fn poll_transmit<'b>(&mut self, now: Instant, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-        if self.shared.unsaved || self.shared.halted.is_some() {
+        if self.shared.unsaved || self.service.log_due() || self.shared.halted.is_some() {
             return None;
         }
         let mut body = [0; FRAME_MAX];

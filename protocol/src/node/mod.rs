@@ -4,8 +4,8 @@
 //! stage of its kind. A stage's messages go to the link, its conclusions ([`Fact`](crate::algorithm::Fact)) to the stages
 //! after it, its notices to the application. No stage calls an earlier one.
 //!
-//! What a reboot must not forget leaves by [`Node::poll_persist`], and nothing leaves by [`Node::poll_transmit`] before
-//! that was polled.
+//! What a reboot must not forget leaves by [`Node::poll_persist`], and by [`Node::poll_log`] where a service keeps a log;
+//! nothing leaves by [`Node::poll_transmit`] before that was polled.
 
 use crate::algorithm::{self, Algorithm, Scope};
 use crate::base::capacity::Capacity;
@@ -260,6 +260,14 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         core::mem::take(&mut shared.unsaved).then_some(shared.records)
     }
 
+    /// The log of the service to write before anything is sent, encoded into `buffer`; [`Service::restore`] takes it at the
+    /// next boot. Of most services there is none. A node whose log does not fit the buffer sends nothing any more.
+    #[must_use = "a log that is not written is lost at the next boot"]
+    pub fn poll_log<'b>(&mut self, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+        let len = self.service.poll_log(buffer)?;
+        buffer.get(..len)
+    }
+
     /// How often records were polled to be written, in this boot; it stops at 65,535.
     #[must_use]
     pub const fn writes(&self) -> u16 {
@@ -271,6 +279,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
     pub fn poll_notice(&mut self) -> Option<Notice<S::Notice>> {
         if let Some(notice) = self.shared.notices.pop_front() {
             return Some(notice.of_service());
+        }
+        if self.service.log_due() {
+            return None; // the application acts on nothing that a reboot would forget
         }
         self.service.notices()?.pop_front().map(Notice::Service)
     }

@@ -12,6 +12,7 @@
 pub mod app_service;
 pub mod application;
 pub mod clock_sync;
+pub mod commit;
 pub mod demo;
 pub mod observer;
 pub mod requests;
@@ -22,6 +23,7 @@ pub mod uplink;
 
 pub use app_service::AppService;
 pub use application::Application;
+pub use commit::Commit;
 pub use sequencer::Sequencer;
 
 #[cfg(doc)]
@@ -79,6 +81,20 @@ pub trait Service: Algorithm<Message: wire::Payload, Notice: Clone> {
 
     /// Starts in this incarnation of the node.
     fn resume(&mut self, _incarnation: u32) {}
+
+    /// Takes over the log that an earlier boot wrote; the host calls it before it boots the node.
+    fn restore(&mut self, _log: &[u8]) {}
+
+    /// Returns whether its log changed and has to be written before anything is sent.
+    fn log_due(&self) -> bool {
+        false
+    }
+
+    /// Encodes the log into `buffer` and returns its length, if it has to be written: see
+    /// [`Node::poll_log`](crate::Node::poll_log).
+    fn poll_log(&mut self, _buffer: &mut [u8]) -> Option<usize> {
+        None
+    }
 
     /// Returns the shared time at local time `now`; `None` without a shared clock, or before it was set.
     fn time(&self, _now: Instant) -> Option<Instant> {

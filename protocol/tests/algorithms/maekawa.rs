@@ -5,10 +5,11 @@ use crate::vote_locks::{contend, maekawas};
 use protocol::base::config::ConfigError;
 use protocol::base::membership::Group;
 use protocol::election::Bully;
-use protocol::mutex::maekawa::{Options, VotingSets};
+use protocol::mutex::maekawa::{Message, Options, VotingSets};
 use protocol::mutex::{Maekawa, Notice};
 use protocol::node::{Boot, Node, Stages};
 use protocol::service::NoService;
+use std::collections::BTreeMap;
 
 fn lab(count: usize, order: Order, seed: u64) -> Lab<Maekawa> {
     Lab::at_random(count, order, seed, &Maekawa::default())
@@ -82,6 +83,44 @@ fn mk8_x8_contended_runs_end_with_every_node_served_in_order_out_of_order_and_du
         println!("{order:?}: {messages} messages, of 6(K-1) {bound}");
         assert!(order == Order::Duplicated || messages <= bound, "{order:?}: {messages} of {bound}");
     }
+}
+
+/// Whose request a message is about, and its number; `None` for those that no paper has: a place in the queue.
+fn request_of((from, to, message): &(usize, usize, Message)) -> Option<(usize, LamportTime)> {
+    match *message {
+        Message::Request { request, .. }
+        | Message::Relinquish { request, .. }
+        | Message::Release { request, .. }
+        | Message::Confirm { request, .. }
+        | Message::Renew { request, .. } => Some((*from, request)),
+        Message::Grant { request, .. }
+        | Message::Fail { request, .. }
+        | Message::Inquire { request, .. }
+        | Message::Confirmed { request, .. }
+        | Message::Full { request, .. } => Some((*to, request)),
+        Message::Wait { .. } | Message::Renewed { .. } => None,
+    }
+}
+
+#[test]
+fn mk5_an_entry_takes_at_most_six_messages_for_every_other_voter_whoever_contends() {
+    let (mut entries, mut above, mut most) = (0, 0, 0.0_f64);
+    for seed in 0..storms::seeds(1_500) {
+        let count = 4 + usize::try_from(seed % 13).unwrap();
+        let mut lab = lab(count, Order::Fifo, seed);
+        lab.kept = Some(Vec::new());
+        contend(&mut lab, Duration::from_millis(500));
+        let mut messages = BTreeMap::<_, usize>::new();
+        lab.kept.take().unwrap().iter().filter_map(request_of).for_each(|of| *messages.entry(of).or_default() += 1);
+        for ((index, _), messages) in messages {
+            let voters = set_size(count, index) - 1;
+            entries += 1;
+            above += usize::from(messages > 6 * voters);
+            most = most.max(messages as f64 / voters as f64);
+        }
+    }
+    println!("{entries} entries, {above} of them above six messages for every other voter, the most {most:.2}");
+    assert!(above == 0, "{above} of {entries}, the most {most:.2}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod central;
 mod chang_roberts;
 mod clock_sync;
 mod clusters;
+mod commit;
 mod election_chaos;
 mod failover;
 mod group_elections;

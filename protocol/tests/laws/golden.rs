@@ -15,7 +15,7 @@ use protocol::service::application::{CHANNEL_MESSAGE_MAX, ChannelMessage};
 use protocol::service::demo::{counter, diffusing::Work, tokens::Give};
 use protocol::service::snapshot::{self, AbortReason, Fragment};
 use protocol::service::termination::{dijkstra_scholten, wave};
-use protocol::service::{clock_sync, sequencer};
+use protocol::service::{clock_sync, commit, sequencer};
 use protocol::wire::{
     self, Attempt, Boots, Cipher, Destination, FRAME_MAX, Key, Kind, Origin, Packet, Payload, Reach, Recipients,
     Relays, ReliableHeader, TAG_BYTES,
@@ -308,6 +308,25 @@ fn every_message_of_the_services_is_pinned() {
     clock_sync();
     counter();
     sequencer();
+    commit();
+}
+
+fn commit() {
+    use commit::{Message as M, Transaction, TransactionId};
+    let id = TransactionId { term: TERM, number: 300 };
+    let transaction = || Transaction { id, change: commit::Change::from_slice(&[1, 2]).unwrap() };
+    let cases: &Cases<M> = &[
+        (M::Prepare { transaction: transaction() }, &[&[0], T, X, &[2, 1, 2]]),
+        (M::Vote { id, yes: true }, &[&[1], T, X, &[1]]),
+        (M::Commit { transaction: transaction() }, &[&[2], T, X, &[2, 1, 2]]),
+        (M::Abort { id }, &[&[3], T, X]),
+        (M::Ack { id }, &[&[4], T, X]),
+        (M::Inquire { id }, &[&[5], T, X]),
+    ];
+    pin(76, cases);
+    let id = TransactionId { term: TERM_MAX, number: u32::MAX };
+    let change = commit::Change::from_slice(&[255; commit::CHANGE_MAX]).unwrap();
+    check_lengths(&[length(&M::Prepare { transaction: Transaction { id, change } })], &[33]);
 }
 
 fn sequencer() {

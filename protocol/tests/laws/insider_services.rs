@@ -11,7 +11,7 @@ use protocol::service::clock_sync::ClockSync;
 use protocol::service::demo::{Diffusing, Tokens, diffusing};
 use protocol::service::requests::{self, Requests};
 use protocol::service::termination::{DijkstraScholten, Wave};
-use protocol::service::{Sequencer, Service, sequencer};
+use protocol::service::{Commit, Sequencer, Service, commit, sequencer};
 use protocol::wire::{self, FRAME_MAX, Stage};
 use std::rc::Rc;
 
@@ -71,6 +71,22 @@ fn the_sequencer_survives_an_insider() {
                 new.filter(|(_, _, notice)| matches!(notice, sequencer::Notice::Delivered { .. })).count()
             };
             assert_eq!([1, 2, 3].map(delivered), [3; 3], "{:?}", &net.service_notices[before..]);
+        },
+    );
+}
+
+#[test]
+fn a_commit_survives_an_insider() {
+    survives(
+        || group(Commit::new()),
+        |net| {
+            let before = net.service_notices.len();
+            for index in [1, 2, 3] {
+                let change = commit::Change::from_slice(b"open").unwrap();
+                net.put(index, Input::Service(commit::Command::Propose(change)));
+                net.run_secs(1);
+            }
+            assert!(net.service_notices.len() >= before + 3, "each is told what became of it");
         },
     );
 }

@@ -12,7 +12,7 @@ use protocol::service::app_service::{Command, ObservedApp};
 use protocol::service::demo::{Diffusing, diffusing};
 use protocol::service::requests::{self, Requests};
 use protocol::service::termination::Wave;
-use protocol::service::{Sequencer, Service, sequencer};
+use protocol::service::{Commit, Sequencer, Service, commit, sequencer};
 use protocol::wire::{self, FRAME_MAX, Key};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -151,6 +151,17 @@ fn no_frame_of_an_outsider_changes_the_order_of_messages() {
         net.run_secs(1);
     }
     net.relink(|from, to| from < 2 && to < 2).run_secs(20).relink(complete).run_secs(40); // other leaders, and back
+    nothing_changes(&net);
+}
+
+#[test]
+fn no_frame_of_an_outsider_changes_a_transaction() {
+    let mut net = group(Commit::new());
+    for index in [0, 1, 2] {
+        let change = commit::Change::from_slice(b"open").unwrap();
+        net.put(index, Input::Service(commit::Command::Propose(change)));
+        net.run_secs(1);
+    }
     nothing_changes(&net);
 }
 

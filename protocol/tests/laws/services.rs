@@ -6,13 +6,14 @@ use proptest::prelude::*;
 use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output};
 use protocol::base::lamport::LamportTime;
 use protocol::base::membership::Scope;
+use protocol::base::term::Term;
 use protocol::service::app_service::{self, ObservedApp};
 use protocol::service::application::{Application, Recordable};
 use protocol::service::demo::diffusing::{self, Diffusing, Work};
 use protocol::service::demo::tokens::{Give, Tokens};
 use protocol::service::snapshot;
 use protocol::service::termination::{DijkstraScholten, Wave, dijkstra_scholten, wave};
-use protocol::service::{Sequencer, Service, clock_sync, sequencer};
+use protocol::service::{Commit, Sequencer, Service, clock_sync, commit, sequencer};
 use protocol::wire::{Delivery, Kind, Kinded, Payload};
 use protocol::{Duration, Instant, NodeId, NodeSet};
 use std::fmt::Debug;
@@ -130,6 +131,29 @@ proptest! {
         order.resume(1);
         let laws = Laws { kinds: &[sequencer::Message::KIND], duplicates: false };
         check(Polled(order), &laws, history, |Taken { input, outputs, .. }| {
+            let sent = outputs.iter().filter(|output| matches!(output, Output::Send { .. })).count();
+            prop_assert!(sent <= usize::from(matches!(input, Input::Command(None))), "one message at a time, when polled");
+            Ok(())
+        })?;
+    }
+}
+
+/// Facts, messages and polls of a member of transactions, whose application votes on what it was not asked too.
+fn commit_events() -> impl Strategy<Value = Vec<Event<Option<commit::Command>>>> {
+    let change = commit::Change::from_slice(&[7]).unwrap();
+    let id = |number| commit::TransactionId { term: Term { number: 1, by: NodeId(1) }, number };
+    let vote = (0_u32..4, any::<bool>()).prop_map(move |(number, yes)| commit::Command::Vote { id: id(number), yes });
+    let command = prop_oneof![1 => Just(commit::Command::Propose(change)).boxed(), 1 => vote.boxed()];
+    history(bytes(piece()), (8, prop_oneof![1 => command.prop_map(Some).boxed(), 3 => Just(None).boxed()]), any_fact())
+}
+
+proptest! {
+    #![proptest_config(cases(4_000))]
+
+    #[test]
+    fn e1_a_commit_keeps_the_laws(history in commit_events()) {
+        let laws = Laws { kinds: &[commit::Message::KIND], duplicates: false };
+        check(Polled(Commit::new()), &laws, history, |Taken { input, outputs, .. }| {
             let sent = outputs.iter().filter(|output| matches!(output, Output::Send { .. })).count();
             prop_assert!(sent <= usize::from(matches!(input, Input::Command(None))), "one message at a time, when polled");
             Ok(())

@@ -58,6 +58,8 @@ pub struct Lab<A: Algorithm> {
     pub notices: Vec<(usize, A::Notice)>,
     /// How many messages were sent, by name.
     pub sent: BTreeMap<&'static str, usize>,
+    /// What was sent, from whom to whom, where a test wants to read it.
+    pub kept: Option<Vec<(usize, usize, A::Message)>>,
     /// Channels on which nothing is delivered.
     pub blocked: Vec<(usize, usize)>,
     pub order: Order,
@@ -85,6 +87,7 @@ impl<A: Algorithm<Message: wire::Payload>> Lab<A> {
             in_flight: Vec::new(),
             notices: Vec::new(),
             sent: BTreeMap::new(),
+            kept: None,
             blocked: Vec::new(),
             order,
             down: NodeSet::EMPTY,
@@ -143,6 +146,7 @@ impl<A: Algorithm<Message: wire::Payload>> Lab<A> {
                     self.nodes[index].clock.observe(time);
                     for to in to.slots() {
                         *self.sent.entry(wire::Payload::name(&message)).or_default() += 1;
+                        self.kept.iter_mut().for_each(|kept| kept.push((index, to, message.clone())));
                         self.in_flight.push(Envelope { from: index, to, time, message: Some(message.clone()) });
                     }
                 }

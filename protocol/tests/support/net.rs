@@ -81,6 +81,8 @@ pub struct Net<E: Election, M: Mutex, S: Service = NoService, const N: usize = R
     /// When each node has to be woken.
     wakes: Vec<Option<Instant>>,
     records: Vec<Records>,
+    /// The logs of the services, as in flash.
+    logs: Vec<Option<Vec<u8>>>,
     capacities: Vec<u16>,
     members: Vec<NodeId>,
     make: Box<dyn Fn(usize) -> (Config, E, M, S)>,
@@ -184,6 +186,7 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
             clocks: vec![(0, 0); count],
             wakes: vec![None; count],
             records: vec![Records::FACTORY; count],
+            logs: vec![None; count],
             capacities: (0..count).map(|index| u16::try_from(index).unwrap() * 100 + 100).collect(),
             members: Vec::new(),
             make: Box::new(make),
@@ -255,7 +258,10 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
 
     /// Starts a node, with or without the records it kept.
     pub fn boot_with(&mut self, index: usize, records: Option<Records>) -> &mut Self {
-        let (config, election, mutex, service) = (self.make)(index);
+        let (config, election, mutex, mut service) = (self.make)(index);
+        if let Some(log) = self.logs[index].as_ref().filter(|_| records.is_some()) {
+            service.restore(log);
+        }
         let config = Config { hops: config.hops.min(mutex.hops_max()), ..config };
         let now = self.local(index);
         let seed = index as u64 * 7919 + now.as_micros() + (self.seed << 32);
@@ -328,6 +334,9 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
         let Some(node) = self.nodes[index].as_mut() else { return };
         while let Some(records) = node.poll_persist() {
             self.records[index] = records;
+        }
+        if let Some(log) = node.poll_log(&mut [0; FRAME_MAX]) {
+            self.logs[index] = Some(log.to_vec());
         }
         let first = self.sent.len();
         let mut buffer = [0; FRAME_MAX];

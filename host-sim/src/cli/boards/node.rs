@@ -30,10 +30,10 @@ use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::registry::{AnyElection, AnyMutex};
 use protocol::service::clock_sync::ClockSync;
 use protocol::service::requests::Requests;
-use protocol::service::{NoService, Sequencer, Service};
+use protocol::service::{Commit, NoService, Sequencer, Service};
 use protocol::wire::{FRAME_MAX, Keyring};
 use protocol::{Config, Instant, Node, NodeId, Timing};
-use records_file::{Stored, load, save};
+use records_file::{Stored, load, load_log, save, save_log};
 use serde_json::Value;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -74,7 +74,7 @@ pub(crate) struct NodeArgs {
     /// The lock, with its options; its names are typed, as `lock door`.
     #[arg(long, value_name = "NAME")]
     mutex: Option<String>,
-    /// The service: the shared clock, or the order of what members submit.
+    /// The service: the shared clock, the order of what members submit, or changes that all apply or none.
     #[arg(long, value_enum, conflicts_with = "mutex")]
     app: Option<AppArg>,
     /// The MQTT broker at which this node publishes what nodes submit, while it leads; without a port, it is 1883. Implies
@@ -128,7 +128,7 @@ pub(super) const EXAMPLES: &str = "Examples:
   conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new --insecure
   conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --insecure --capacity 9000
 What is typed: call, yield, appoint, release; lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME;
-submit TEXT";
+submit TEXT; propose TEXT, yes, no";
 
 /// Finds the address of a node by its name; IPv4, as boards have, comes first.
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -159,6 +159,8 @@ enum AppArg {
     Sequencer,
     /// Messages to an MQTT broker, by the leader.
     Uplink,
+    /// Two-phase commit: the leader proposes, all vote. Its log is beside the records.
+    Commit,
 }
 
 fn mode(name: &str) -> Result<Mode, String> {
@@ -194,6 +196,7 @@ fn run_node(args: &NodeArgs) -> io::Result<ExitCode> {
         }
         (None, Some(AppArg::Clock)) => run_with(args, &NoMutex, &ClockSync::<NEIGHBOURS_MAX>::new(), &mut Nothing),
         (None, Some(AppArg::Sequencer)) => run_with(args, &NoMutex, &Sequencer::<NEIGHBOURS_MAX>::new(), &mut Nothing),
+        (None, Some(AppArg::Commit)) => run_with(args, &NoMutex, &Commit::new(), &mut Nothing),
         (None, Some(AppArg::Uplink)) => {
             let election = AnyElection::by_name(&args.election);
             let scope = election.and_then(|election| election.horizon()).map(|_| NodeId(args.id));
@@ -271,8 +274,11 @@ impl Desktop<'_> {
         Instant::from_micros(self.clock.micros())
     }
 
-    fn boot<M: Mutex, S: Service>(&self, mutex: M, service: S, fit: bool) -> io::Result<DesktopNode<M, S>> {
+    fn boot<M: Mutex, S: Service>(&self, mutex: M, mut service: S, fit: bool) -> io::Result<DesktopNode<M, S>> {
         let args = self.args;
+        if let Some(log) = args.records.as_deref().map_or(Ok(None), load_log)? {
+            service.restore(&log);
+        }
         let stored = args.records.as_deref().map_or(Ok(Stored::Nothing), load)?;
         let unknown = stored == Stored::Nothing && !args.new;
         let (at_boot, records) = stored.at_boot(args.new);
@@ -345,7 +351,7 @@ impl Desktop<'_> {
                 }
             }
             Some(Word::Lock(command)) => node.handle(now, Input::Mutex(command)),
-            Some(Word::Submit(text)) => match beside.submit(&text) {
+            Some(Word::Service(word)) => match beside.command(node.service(), &word) {
                 Ok(Some(command)) => node.handle(now, Input::Service(command)),
                 Ok(None) => {} // later
                 Err(reason) => eprintln!("{reason}"),
@@ -380,6 +386,10 @@ impl Desktop<'_> {
                     save(file, records)?;
                 }
                 self.log(&Report::Stored(records))?;
+            } else if let Some(log) = node.poll_log(&mut buffer) {
+                if let Some(file) = &self.args.records {
+                    save_log(file, log)?;
+                }
             } else if let Some(frame) = node.poll_transmit(self.now(), &mut buffer) {
                 self.record(self.args.id, frame)?;
                 let accepted = self.args.peer.iter().filter(|&&peer| self.socket.send_to(frame, peer).is_ok()).count();

@@ -91,7 +91,7 @@ the worst of them {:.2} %. 5 % of noise in every capacity for an hour (`capacity
 pub(super) fn comparisons(_: Effort) -> Result<String, String> {
     eprintln!("compare");
     let mut of_elections = elections::compare(&[16], || {});
-    let mut of_mutexes = mutexes::compare(&[9], || {});
+    let mut of_mutexes = mutexes::compare(&[9], mutexes::Cable::Switched, || {});
     if !of_elections.holds() || !of_mutexes.holds() {
         return Err("a comparison does not hold: see `conclave compare`".to_owned());
     }

@@ -12,7 +12,8 @@
 //! | bystander-crash | the same, and a node crashes that requests nothing |
 //!
 //! A node that crashes restarts after four seconds. The lease is a second, and a lock is held for twenty message
-//! times. Crashes are the mean over several moments. Messages that report a place in the queue are counted apart: in
+//! times. The network is switched, or one shared cable on which frames follow each other ([`Cable`]): the tables of
+//! textbooks count delays on the one or on the other. Crashes are the mean over several moments. Messages that report a place in the queue are counted apart: in
 //! textbooks a requester waits without being notified.
 
 mod trial;
@@ -95,6 +96,15 @@ impl Figures for MutexFigures {
     }
 }
 
+/// The network that locks are compared on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cable {
+    /// Frames to and from different nodes travel at the same time.
+    Switched,
+    /// One cable for all: frames follow each other, a message time each.
+    Shared,
+}
+
 /// Returns how many trials [`compare`] runs with groups of these sizes.
 pub(crate) fn runs(sizes: &[u32]) -> usize {
     let of = |nodes: u32| Case::ALL.into_iter().map(move |case| case.trials(nodes) as usize);
@@ -102,15 +112,15 @@ pub(crate) fn runs(sizes: &[u32]) -> usize {
 }
 
 /// Compares all locks with groups of these sizes; calls `tick` after each trial.
-pub(crate) fn compare(sizes: &[u32], tick: impl Fn() + Sync) -> Comparison<Case, MutexFigures> {
-    Comparison::of(sizes, &NODES, AnyMutex::NAMES, |algorithm, nodes| rows(algorithm, nodes, &tick))
+pub(crate) fn compare(sizes: &[u32], cable: Cable, tick: impl Fn() + Sync) -> Comparison<Case, MutexFigures> {
+    Comparison::of(sizes, &NODES, AnyMutex::NAMES, |algorithm, nodes| rows(algorithm, nodes, cable, &tick))
 }
 
-fn rows(algorithm: &'static str, nodes: u32, tick: &(impl Fn() + Sync)) -> Vec<MutexRow> {
+fn rows(algorithm: &'static str, nodes: u32, cable: Cable, tick: &(impl Fn() + Sync)) -> Vec<MutexRow> {
     let mut set = None;
     let mut rows = Vec::new();
     for case in Case::ALL {
-        let trials = (0..case.trials(nodes)).into_par_iter().map(|seed| Trial { algorithm, nodes, case, seed });
+        let trials = (0..case.trials(nodes)).into_par_iter().map(|seed| Trial { algorithm, nodes, case, cable, seed });
         let results: Vec<TrialResult> = trials.map(|trial| trial.run()).inspect(|_| tick()).collect();
         if results.is_empty() {
             continue;

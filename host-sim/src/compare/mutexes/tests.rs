@@ -13,7 +13,7 @@ fn sizes() -> &'static [u32] {
 
 fn comparison() -> &'static Comparison<Case, MutexFigures> {
     static COMPARISON: OnceLock<Comparison<Case, MutexFigures>> = OnceLock::new();
-    COMPARISON.get_or_init(|| compare(sizes(), || {}))
+    COMPARISON.get_or_init(|| compare(sizes(), Cable::Switched, || {}))
 }
 
 fn row(algorithm: &str, nodes: u32, case: Case) -> &'static MutexRow {
@@ -63,6 +63,24 @@ fn ml4_the_lock_of_lamport_takes_three_messages_with_each_other_node() {
 fn mr5_the_lock_of_ricart_and_agrawala_takes_two_messages_with_each_other_node() {
     takes("ricart-agrawala", |n| 2 * (n - 1));
     delays("ricart-agrawala", "2", "1");
+}
+
+/// The rows of contention without faults on one shared cable.
+fn on_one_cable(algorithm: &'static str, nodes: u32, case: Case) -> MutexRow {
+    let trial = Trial { algorithm, nodes, case, cable: Cable::Shared, seed: 0 };
+    super::row(algorithm, nodes, case, &[trial.run()])
+}
+
+#[test]
+fn x10_on_one_cable_the_delay_of_ricart_and_agrawala_grows_with_the_group_and_that_of_a_server_does_not() {
+    for nodes in [4_u32, 8, 16] {
+        let delay = |algorithm| on_one_cable(algorithm, nodes, Case::Uncontended).figures.delay_hops.get();
+        let (all, server) = (delay("ricart-agrawala"), delay("central"));
+        println!("{nodes} nodes: ricart-agrawala {all}, lamport {}, central {server}", delay("lamport"));
+        // The request is one frame for all, then each answers: n; textbooks that send it to each by itself say 2 (n - 1).
+        assert!((f64::from(nodes)..f64::from(2 * (nodes - 1) + 1)).contains(&all), "{nodes} nodes: {all}");
+        assert!((2.0..3.0).contains(&server), "{nodes} nodes: {server}");
+    }
 }
 
 #[test]

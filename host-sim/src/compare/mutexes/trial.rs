@@ -1,6 +1,6 @@
 //! One trial of a lock: nodes request, hold and release it, and every message is counted.
 
-use super::Case;
+use super::{Cable, Case};
 use crate::base::Micros;
 use crate::base::rng::Probability;
 use crate::check::Checkers;
@@ -9,6 +9,7 @@ use crate::nodes::protocol_node::LockNode;
 use crate::nodes::world;
 use crate::scenario::Scenario;
 use crate::sim::fault_plan::{FaultAction, FaultTarget, StoredRecords};
+use crate::sim::medium::MediumPlan;
 use crate::sim::world::World;
 use crate::trace::{EventKind, LockEvent, Observer, TraceEvent};
 use crate::workload::locks::LockPlan;
@@ -52,6 +53,7 @@ pub(super) struct Trial {
     pub(crate) algorithm: &'static str,
     pub(crate) nodes: u32,
     pub(crate) case: Case,
+    pub(crate) cable: Cable,
     pub(crate) seed: u64,
 }
 
@@ -143,6 +145,9 @@ impl Trial {
     fn scenario(&self) -> Scenario {
         let mut scenario = lan_scenario("bully", self.nodes);
         scenario.world.mode = Mode::Quorum;
+        if let MediumPlan::Lan(lan) = &mut scenario.world.medium {
+            lan.shared = self.cable == Cable::Shared;
+        }
         scenario.timing = Timing { lock_lease: LOCK_LEASE, jitter: Duration::ZERO, ..Timing::LAN };
         scenario.world.locks = Some(LockPlan {
             mutex: self.algorithm.to_owned(),

@@ -13,14 +13,40 @@ use crate::sim::frame_pool::FramePool;
 use crate::sim::link_fault::LinkFaults;
 use crate::sim::topology::{Links, Reach};
 
-/// The parameters of a local network: one broadcast domain; frames take no air time, do not collide, and reach each
-/// receiver with its own delay. Duplicates and reordering of datagrams are link faults.
+/// The parameters of a local network: one broadcast domain; frames do not collide. On a switched one they take no air time and
+/// reach each receiver with its own delay; on one shared cable they follow each other, each takes its delay, and reaches all
+/// receivers at once. Duplicates and reordering of datagrams are link faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LanPlan {
     pub(crate) delay_min: Micros,
     pub(crate) delay_max: Micros,
     /// The probability that a frame does not reach one receiver.
     pub(crate) loss: Probability,
+    /// Whether all nodes share one cable.
+    pub(crate) shared: bool,
+}
+
+/// A local network.
+pub(crate) struct Lan {
+    pub(crate) plan: LanPlan,
+    /// When the shared cable is free.
+    free_at: Micros,
+}
+
+impl Lan {
+    pub(crate) const fn new(plan: LanPlan) -> Self {
+        Self { plan, free_at: 0 }
+    }
+
+    /// Takes the shared cable for a frame that is sent now, after those before it; returns its delay. On a switched network
+    /// each receiver has its own.
+    pub(crate) fn take_cable(&mut self, now: Micros, rng: &mut Rng) -> Option<Micros> {
+        let LanPlan { delay_min, delay_max, shared, .. } = self.plan;
+        shared.then(|| {
+            self.free_at = self.free_at.max(now) + rng.between(delay_min, delay_max);
+            self.free_at - now
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,5 +78,21 @@ pub(crate) struct Medium {
 
 pub(crate) enum Channel {
     Radio(Radio),
-    Lan(LanPlan),
+    Lan(Lan),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::Stream;
+
+    #[test]
+    fn frames_on_one_cable_follow_each_other_and_on_a_switched_network_they_do_not() {
+        let plan = LanPlan { delay_min: 10, delay_max: 10, loss: Probability::NEVER, shared: true };
+        let (mut cable, mut rng) = (Lan::new(plan), Rng::new(1, Stream::Network));
+        let mut delay_at = |now| cable.take_cable(now, &mut rng);
+        assert_eq!([100, 100, 105, 200].map(&mut delay_at), [Some(10), Some(20), Some(25), Some(10)]);
+        let mut switched = Lan::new(LanPlan { shared: false, ..plan });
+        assert_eq!(switched.take_cable(100, &mut rng), None);
+    }
 }

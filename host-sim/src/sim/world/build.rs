@@ -9,7 +9,7 @@ use crate::sim::event_queue::{EventQueue, Kind};
 use crate::sim::fault_plan::FaultStep;
 use crate::sim::frame_pool::{FRAME_CAPACITY, FramePool};
 use crate::sim::link_fault::LinkFaults;
-use crate::sim::medium::{Channel, FrameStats, Medium, MediumPlan, Radio};
+use crate::sim::medium::{Channel, FrameStats, Lan, Medium, MediumPlan, Radio};
 use crate::sim::mobility::RandomWaypoint;
 use crate::sim::node::SimNode;
 use crate::sim::topology::{Links, OneWay, Point, Shape, hilbert_order, positions};
@@ -37,7 +37,7 @@ impl<M: SimNode> World<M> {
                 let channel = if M::BACKS_OFF { channel.with_node_backoff() } else { channel };
                 (Channel::Radio(channel), radio.loss, radio.one_way)
             }
-            MediumPlan::Lan(lan) => (Channel::Lan(lan), lan.loss, Probability::NEVER),
+            MediumPlan::Lan(lan) => (Channel::Lan(Lan::new(lan)), lan.loss, Probability::NEVER),
         };
         let one_way = OneWay { probability: one_way, seed: derive_seed(seed, Stream::OneWay, 0) };
         let mut world = Self {
@@ -58,6 +58,7 @@ impl<M: SimNode> World<M> {
             power: vec![PowerState::Down; nodes as usize],
             states: states(plan, seed, &ids),
             flashes: BTreeMap::new(),
+            logs: BTreeMap::new(),
             movement: plan.mobility.map(|mobility| RandomWaypoint::new(mobility, &points, seed)),
             in_flight: InFlight::default(),
             locks: plan.locks.as_ref().map(|locks| LockWorkload::new(locks, seed, &ids)),

@@ -18,10 +18,11 @@ impl<M: SimNode> World<M> {
                     self.emit_dropped(slot, dropped, observer);
                 }
             }
-            Channel::Lan(_) => {
+            Channel::Lan(lan) => {
+                let delay = lan.take_cable(self.medium.now, &mut self.medium.rng);
                 self.emit_sent(slot, frame, observer);
                 for position in self.medium.links.range(slot) {
-                    self.send_over_lan(slot, frame, position, observer);
+                    self.send_over_lan(slot, frame, position, delay, observer);
                 }
                 let sent = self.medium.frames.get(frame);
                 self.medium.stats.record_sent(sent.kind, sent.bytes().len(), 0);
@@ -38,13 +39,21 @@ impl<M: SimNode> World<M> {
         }
     }
 
-    fn send_over_lan(&mut self, slot: u32, frame: FrameRef, position: usize, observer: &mut impl Observer) {
+    /// Sends a frame to one receiver, with the delay that is common to all, or its own.
+    fn send_over_lan(
+        &mut self,
+        slot: u32,
+        frame: FrameRef,
+        position: usize,
+        common: Option<Micros>,
+        observer: &mut impl Observer,
+    ) {
         let Channel::Lan(lan) = &self.channel else { return };
         let link = self.medium.links.at(position);
         if !self.medium.faults.connects(slot, link.receiver()) {
             return;
         }
-        let lan_delay = self.medium.rng.between(lan.delay_min, lan.delay_max);
+        let lan_delay = common.unwrap_or_else(|| self.medium.rng.between(lan.plan.delay_min, lan.plan.delay_max));
         match self.draw_delivery(link) {
             Delivery::Lost => self.lose(slot, link.receiver(), LossReason::Lost, observer),
             Delivery::Received { delay, duplicate } => self.delay_arrivals(link, frame, lan_delay, delay, duplicate),

@@ -57,6 +57,7 @@ impl<M: SimNode> World<M> {
         if blank {
             state.records = None;
             self.flashes.remove(&slot);
+            self.logs.remove(&slot);
         }
         state.boots += 1;
         self.power[slot as usize] = PowerState::Up;
@@ -66,7 +67,8 @@ impl<M: SimNode> World<M> {
         state.leader = None;
         state.measure_due = false;
         state.appointment = Appointment::default();
-        self.nodes[slot as usize] = Some(M::boot(&self.node_plan, boot));
+        let log = self.logs.get(&slot).map(|log| &**log);
+        self.nodes[slot as usize] = Some(M::boot_with_log(&self.node_plan, boot, log));
         self.start_receiver(slot);
         self.disturb();
         self.emit(slot, EventKind::Boot { blank }, observer);
@@ -262,6 +264,8 @@ impl<M: SimNode> World<M> {
                 }
                 let (incarnation, term) = (records.incarnation, records.term);
                 self.emit(slot, EventKind::Stored { incarnation, term }, observer);
+            } else if let Some(log) = node.poll_log() {
+                self.logs.insert(slot, log);
             } else if let Some(len) = ready.then(|| node.poll_transmit(now, &mut self.buffer)).flatten() {
                 let bytes = &self.buffer[..len];
                 let kind = M::message_name(&self.node_plan, bytes);

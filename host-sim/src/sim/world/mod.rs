@@ -46,6 +46,8 @@ pub struct World<M: SimNode> {
     states: Vec<NodeState>,
     /// The flash of nodes whose records were torn, by slot; of others the records are enough.
     flashes: BTreeMap<u32, Flash>,
+    /// The logs that nodes have stored, by slot.
+    logs: BTreeMap<u32, Box<[u8]>>,
     /// The id of the node in each slot.
     ids: Vec<u32>,
     /// The slot of each node, by id.

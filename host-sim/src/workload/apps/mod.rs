@@ -1,6 +1,7 @@
 //! Applications on simulated nodes: the protocol's own, with all their actions traced.
 
 mod app_adapter;
+mod commit;
 mod in_flight;
 mod ordered;
 mod own;
@@ -9,6 +10,7 @@ mod traced;
 
 pub use app_adapter::APP_GROUP_MAX;
 pub(crate) use app_adapter::{AppAdapter, SimulatedApp};
+pub(crate) use commit::CommitApp;
 pub(crate) use in_flight::InFlight;
 pub(crate) use ordered::OrderedApp;
 pub use own::{Command as OwnCommand, Notice as OwnNotice, Own, OwnApp};

@@ -29,7 +29,15 @@ impl AppPlan {
     /// The sequencer: every member submits messages, and all deliver them in one order.
     pub(crate) const SEQUENCER: &'static str = "sequencer";
 
-    pub(crate) const KINDS: [&'static str; 4] = [Self::TOKENS, Self::DIFFUSING, Self::CLOCK, Self::SEQUENCER];
+    /// Two-phase commit: the leader proposes changes, and all members apply each or none does.
+    pub(crate) const COMMIT: &'static str = "commit";
+
+    pub(crate) const KINDS: [&'static str; 5] =
+        [Self::TOKENS, Self::DIFFUSING, Self::CLOCK, Self::SEQUENCER, Self::COMMIT];
+
+    pub(crate) fn is_commit(&self) -> bool {
+        self.kind == Self::COMMIT
+    }
 
     pub(crate) fn is_ordered(&self) -> bool {
         self.kind == Self::SEQUENCER

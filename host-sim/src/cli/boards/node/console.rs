@@ -2,6 +2,7 @@
 
 use protocol::base::term::Term;
 use protocol::mutex::{self, LockId};
+use protocol::service::commit::{self, Change, Commit, TransactionId};
 use protocol::service::sequencer::{self, Payload};
 use protocol::service::{NoService, Sequencer, Service, clock_sync, clock_sync::ClockSync};
 use protocol::{Duration, Instant};
@@ -17,12 +18,20 @@ pub(super) enum Word {
     Appoint,
     Release,
     Lock(mutex::Command),
+    Service(ServiceWord),
+}
+
+/// What is typed to the service, or to what runs beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ServiceWord {
     Submit(String),
+    Propose(String),
+    Vote { yes: bool },
 }
 
 /// What can be typed.
 pub(super) const HELP: &str = "call, yield, appoint, release, lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME, \
-     submit TEXT";
+     submit TEXT, propose TEXT, yes, no";
 
 impl Word {
     /// Reads a line; locks are asked for `lease`.
@@ -44,7 +53,10 @@ impl Word {
             "renew" => Self::Lock(mutex::Command::Renew { lock: lock()?, lease }),
             "unlock" => Self::Lock(mutex::Command::Release { lock: lock()? }),
             "cancel" => Self::Lock(mutex::Command::Cancel { lock: lock()? }),
-            "submit" => Self::Submit(rest.to_owned()),
+            "submit" => Self::Service(ServiceWord::Submit(rest.to_owned())),
+            "propose" => Self::Service(ServiceWord::Propose(rest.to_owned())),
+            "yes" => Self::Service(ServiceWord::Vote { yes: true }),
+            "no" => Self::Service(ServiceWord::Vote { yes: false }),
             _ => return None,
         })
     }
@@ -90,11 +102,11 @@ pub(super) trait Beside<S: Service> {
     /// Takes in a notice of the service; returns what to print of it.
     fn on_notice(&mut self, now: Instant, notice: S::Notice) -> Option<Value>;
 
-    /// Takes in what the user submits; returns the command for it, if it is to be given at once.
+    /// Takes in what the user types; returns the command for it, if it is to be given at once.
     ///
     /// # Errors
-    /// A sentence, where it takes no such text.
-    fn submit(&mut self, text: &str) -> Result<Option<S::Command>, String>;
+    /// A sentence, where it takes no such word.
+    fn command(&mut self, service: &S, word: &ServiceWord) -> Result<Option<S::Command>, String>;
 
     /// Returns the next command to the service; the node acts as leader in the term `acting`.
     fn poll_command(&mut self, _now: Instant, _acting: Option<Term>) -> Option<S::Command> {
@@ -124,8 +136,8 @@ pub(super) trait Beside<S: Service> {
 
 /// A service that needs nothing beside it.
 pub(super) trait DesktopService: Service {
-    /// Returns the command that submits a message; `None` where it takes none.
-    fn submit(_: &str) -> Option<Self::Command> {
+    /// Returns the command for what was typed; `None` where the service has none for it.
+    fn command(&self, _word: &ServiceWord) -> Option<Self::Command> {
         None
     }
 
@@ -141,13 +153,17 @@ impl<S: DesktopService> Beside<S> for Nothing {
         Some(S::notice(notice))
     }
 
-    fn submit(&mut self, text: &str) -> Result<Option<S::Command>, String> {
-        let refused = || format!("this node submits nothing so long, or has no --app {NAMES} to submit to");
-        S::submit(text).map(Some).ok_or_else(refused)
+    fn command(&mut self, service: &S, word: &ServiceWord) -> Result<Option<S::Command>, String> {
+        let refused = || match word {
+            ServiceWord::Submit(_) => {
+                "this node submits nothing so long, or has no --app sequencer or --mqtt to submit to"
+            }
+            ServiceWord::Propose(_) => "this node proposes nothing so long, or has no --app commit to propose it to",
+            ServiceWord::Vote { .. } => "nobody asked this node for its vote",
+        };
+        service.command(word).map(Some).ok_or_else(|| refused().to_owned())
     }
 }
-
-const NAMES: &str = "sequencer or --mqtt";
 
 impl DesktopService for NoService {
     fn notice(notice: Self::Notice) -> Value {
@@ -165,7 +181,8 @@ impl<const N: usize> DesktopService for ClockSync<N> {
 }
 
 impl<const N: usize> DesktopService for Sequencer<N> {
-    fn submit(text: &str) -> Option<sequencer::Command> {
+    fn command(&self, word: &ServiceWord) -> Option<sequencer::Command> {
+        let ServiceWord::Submit(text) = word else { return None };
         Payload::from_slice(text.as_bytes()).ok().map(sequencer::Command::Submit)
     }
 
@@ -181,6 +198,38 @@ impl<const N: usize> DesktopService for Sequencer<N> {
                 json!({ "event": "missed", "era": through.era, "count": through.count })
             }
             sequencer::Notice::Unknown { number } => json!({ "event": "unknown", "number": number }),
+        }
+    }
+}
+
+/// A transaction as JSON.
+fn transaction(event: &str, id: TransactionId, change: Option<&Change>) -> Value {
+    let mut value = json!({ "event": event, "term": id.term.number, "by": id.term.by.0, "number": id.number });
+    if let Some(change) = change {
+        value["text"] = String::from_utf8_lossy(change).into();
+    }
+    value
+}
+
+impl DesktopService for Commit {
+    fn command(&self, word: &ServiceWord) -> Option<commit::Command> {
+        match word {
+            ServiceWord::Propose(text) => Change::from_slice(text.as_bytes()).ok().map(commit::Command::Propose),
+            ServiceWord::Vote { yes } => Some(commit::Command::Vote { id: self.asked()?.id, yes: *yes }),
+            ServiceWord::Submit(_) => None, // of other services
+        }
+    }
+
+    fn notice(notice: commit::Notice) -> Value {
+        match notice {
+            commit::Notice::Proposed { id } => transaction("proposed", id, None),
+            commit::Notice::Refused { reason } => json!({ "event": "refused", "reason": reason.description() }),
+            commit::Notice::Prepare { transaction: of } => transaction("vote", of.id, Some(&of.change)),
+            commit::Notice::Blocked { transaction: of } => transaction("blocked", of.id, Some(&of.change)),
+            commit::Notice::Committed { transaction: of } => transaction("committed", of.id, Some(&of.change)),
+            commit::Notice::Restored { transaction: of } => transaction("restored", of.id, Some(&of.change)),
+            commit::Notice::Aborted { id, .. } => transaction("aborted", id, None),
+            commit::Notice::Completed { id } => transaction("completed", id, None),
         }
     }
 }
@@ -203,19 +252,26 @@ mod tests {
         let acquire = Word::Lock(mutex::Command::Acquire { lock, lease });
         assert_eq!(Word::read("lock front door", lease), Some(acquire));
         assert_eq!(Word::read(" appoint ", lease), Some(Word::Appoint));
-        assert_eq!(Word::read("submit a text", lease), Some(Word::Submit("a text".to_owned())));
+        let submit = Word::Service(ServiceWord::Submit("a text".to_owned()));
+        assert_eq!(Word::read("submit a text", lease), Some(submit));
+        let propose = Word::Service(ServiceWord::Propose("open".to_owned()));
+        assert_eq!(Word::read("propose open", lease), Some(propose));
+        assert_eq!(Word::read("no", lease), Some(Word::Service(ServiceWord::Vote { yes: false })));
         for wrong in ["lock", "open door", ""] {
             assert_eq!(Word::read(wrong, lease), None, "{wrong}");
         }
-        assert!(["lock NAME", "appoint", "submit TEXT"].iter().all(|word| HELP.contains(word)));
+        assert!(["lock NAME", "appoint", "submit TEXT", "propose TEXT"].iter().all(|word| HELP.contains(word)));
     }
 
     #[test]
     fn a_text_is_submitted_where_there_is_something_to_submit_it_to_and_it_is_short_enough() {
-        let sequencer = |text| <Nothing as Beside<Sequencer<4>>>::submit(&mut Nothing, text);
-        assert!(matches!(sequencer("a text"), Ok(Some(sequencer::Command::Submit(_)))));
-        assert!(sequencer("a text that is far too long").unwrap_err().contains("so long"));
-        assert!(<Nothing as Beside<NoService>>::submit(&mut Nothing, "a").unwrap_err().contains("--mqtt"));
+        let text = |text: &str| ServiceWord::Submit(text.to_owned());
+        let sequencer = |word| Nothing.command(&Sequencer::<4>::new(), &word);
+        assert!(matches!(sequencer(text("a text")), Ok(Some(sequencer::Command::Submit(_)))));
+        assert!(sequencer(text("a text that is far too long")).unwrap_err().contains("so long"));
+        assert!(sequencer(ServiceWord::Propose("open".to_owned())).unwrap_err().contains("--app commit"));
+        assert!(Nothing.command(&NoService, &text("a")).unwrap_err().contains("--mqtt"));
+        assert!(Nothing.command(&Commit::new(), &ServiceWord::Vote { yes: true }).unwrap_err().contains("nobody asked"));
     }
 
     #[test]

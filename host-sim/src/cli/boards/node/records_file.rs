@@ -5,7 +5,7 @@ use firmware::report::RecordsAtBoot;
 use firmware::storage::crc::checksum;
 use protocol::base::records::Records;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// What a file of records holds.
@@ -31,24 +31,53 @@ impl Stored {
 
 /// Reads records. A file that cannot be read is an error, and stays as it is.
 pub(super) fn load(file: &Path) -> io::Result<Stored> {
-    let bytes = match fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stored::Nothing),
-        Err(error) => return Err(io::Error::other(in_file(file)(error))),
-    };
-    let intact = bytes.split_last_chunk().filter(|(record, sum)| checksum(record).to_le_bytes() == **sum);
-    let record = intact.and_then(|(record, _)| record.try_into().ok());
+    let Some(bytes) = read(file)? else { return Ok(Stored::Nothing) };
+    let record = intact(&bytes).and_then(|record| record.try_into().ok());
     Ok(record.map_or(Stored::Damaged, |record| Stored::Intact(Records::from_bytes(record))))
 }
 
 /// Writes records atomically: after a crash the file holds the old or the new ones.
 pub(super) fn save(file: &Path, records: Records) -> io::Result<()> {
-    let record = records.to_bytes();
+    write(file, &records.to_bytes())
+}
+
+/// The file of a service's log, beside that of the records.
+fn log_file(records: &Path) -> PathBuf {
+    records.with_extension("log")
+}
+
+/// Reads the log of the service of a node with these records; a damaged one is empty, which no log is.
+pub(super) fn load_log(records: &Path) -> io::Result<Option<Vec<u8>>> {
+    let bytes = read(&log_file(records))?;
+    Ok(bytes.map(|bytes| intact(&bytes).unwrap_or_default().to_vec()))
+}
+
+/// Writes the log of the service of a node with these records, atomically.
+pub(super) fn save_log(records: &Path, log: &[u8]) -> io::Result<()> {
+    write(&log_file(records), log)
+}
+
+/// The contents of a file, if there is one.
+fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(file) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io::Error::other(in_file(file)(error))),
+    }
+}
+
+/// What was stored, where its checksum is right.
+fn intact(bytes: &[u8]) -> Option<&[u8]> {
+    let (record, sum) = bytes.split_last_chunk()?;
+    (checksum(record).to_le_bytes() == *sum).then_some(record)
+}
+
+fn write(file: &Path, record: &[u8]) -> io::Result<()> {
     let new = file.with_extension("new");
     let write = || {
         let mut out = fs::File::create(&new)?;
-        out.write_all(&record)?;
-        out.write_all(&checksum(&record).to_le_bytes())?;
+        out.write_all(record)?;
+        out.write_all(&checksum(record).to_le_bytes())?;
         out.sync_all()?;
         fs::rename(&new, file)?;
         sync_folder(file)
@@ -91,6 +120,18 @@ mod tests {
         assert_eq!(load(&file).unwrap(), Stored::Damaged);
         fs::write(&file, []).unwrap();
         assert_eq!(load(&file).unwrap(), Stored::Damaged);
+    }
+
+    #[test]
+    fn a_log_is_read_as_it_was_saved_and_a_damaged_one_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let records = folder.path().join("node.records");
+        assert_eq!(load_log(&records).unwrap(), None);
+        save_log(&records, &[1, 2, 3]).unwrap();
+        assert_eq!(load_log(&records).unwrap(), Some(vec![1, 2, 3]));
+        fs::write(log_file(&records), [1, 2, 3]).unwrap();
+        assert_eq!(load_log(&records).unwrap(), Some(Vec::new()));
+        assert_eq!(load(&records).unwrap(), Stored::Nothing, "the log is a file of its own");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A desktop node of an elected uplink: it submits what is typed, and publishes at its broker while it is the acting
 //! leader.
 
-use super::console::Beside;
+use super::console::{Beside, ServiceWord};
 use crate::mqtt::{GatewayCell, TcpDial, drive};
 use firmware::net::mqtt::{PREFIX_MAX, PacketBuffers, Settings, SharedGateway as _, run};
 use protocol::base::term::Term;
@@ -113,7 +113,10 @@ impl Beside<Requests> for Uplink {
         None
     }
 
-    fn submit(&mut self, text: &str) -> Result<Option<Command>, String> {
+    fn command(&mut self, _: &Requests, word: &ServiceWord) -> Result<Option<Command>, String> {
+        let ServiceWord::Submit(text) = word else {
+            return Err("a node with --app uplink takes nothing but submit TEXT".to_owned());
+        };
         let long = |_| format!("a message has at most {PAYLOAD_MAX} bytes");
         self.client.submit(Payload::from_slice(text.as_bytes()).map_err(long)?);
         Ok(None)
