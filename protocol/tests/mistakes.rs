@@ -132,37 +132,37 @@ fn a_group_election_without_a_group_and_a_group_without_the_node_are_errors() {
     assert_eq!(in_group(&others, NoService).err(), Some(ConfigError::NotAMember));
 }
 
-/// Sends as many bytes as it is told, and notifies of each command.
+/// Sends as many bytes as it is commanded, and notifies of each command.
 #[derive(Clone, Default)]
-struct Letters(Option<usize>);
+struct Blobs(Option<usize>);
 
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
-struct Letter(heapless::Vec<u8, FRAME_MAX>);
+struct Blob(heapless::Vec<u8, FRAME_MAX>);
 
-impl Kinded for Letter {
+impl Kinded for Blob {
     const KIND: Kind = Kind::application::<0>();
 }
 
-impl Message for Letter {
+impl Message for Blob {
     fn name(&self) -> &'static str {
-        "letter"
+        "blob"
     }
 }
 
-impl Application for Letters {
-    type Message = Letter;
+impl Application for Blobs {
+    type Message = Blob;
     type Command = usize;
     type Notice = usize;
 
-    fn handle(&mut self, _: &Context<'_>, input: AppInput<Letter, usize>, out: &mut Outbox<Letter, usize>) {
+    fn handle(&mut self, _: &Context<'_>, input: AppInput<Blob, usize>, out: &mut Outbox<Blob, usize>) {
         if let AppInput::Command(length) = input {
             self.0 = Some(length);
             out.notify(length);
         }
     }
 
-    fn poll_send(&mut self, cx: &Context<'_>) -> Option<(NodeSet, Letter)> {
-        Some((cx.peers, Letter(vec![7; self.0.take()?].into_iter().collect())))
+    fn poll_send(&mut self, cx: &Context<'_>) -> Option<(NodeSet, Blob)> {
+        Some((cx.peers, Blob(vec![7; self.0.take()?].into_iter().collect())))
     }
 }
 
@@ -170,7 +170,7 @@ impl Application for Letters {
 fn a_message_too_long_and_notices_that_are_not_polled_halt_the_node() {
     let group = Group::of(&[NodeId(1), NodeId(2)]).unwrap();
     let halted = |lengths: &[usize]| {
-        let mut node = in_group(&group, AppService::new(Letters::default())).unwrap();
+        let mut node = in_group(&group, AppService::new(Blobs::default())).unwrap();
         while node.poll_persist().is_some() {}
         for &length in lengths {
             node.handle(MINUTE, Input::Service(length.into()));
@@ -188,17 +188,17 @@ fn a_message_too_long_and_notices_that_are_not_polled_halt_the_node() {
 struct OutOfTurn;
 
 impl Application for OutOfTurn {
-    type Message = Letter;
+    type Message = Blob;
     type Command = ();
     type Notice = ();
 
-    fn handle(&mut self, cx: &Context<'_>, input: AppInput<Letter, ()>, out: &mut Outbox<Letter, ()>) {
+    fn handle(&mut self, cx: &Context<'_>, input: AppInput<Blob, ()>, out: &mut Outbox<Blob, ()>) {
         if let AppInput::Command(()) = input {
-            out.send(cx.peers, Letter(heapless::Vec::new()));
+            out.send(cx.peers, Blob(heapless::Vec::new()));
         }
     }
 
-    fn poll_send(&mut self, _: &Context<'_>) -> Option<(NodeSet, Letter)> {
+    fn poll_send(&mut self, _: &Context<'_>) -> Option<(NodeSet, Blob)> {
         None
     }
 }
@@ -259,7 +259,7 @@ fn frames_of_another_list_of_members_are_counted_under_tag() {
 #[test]
 fn messages_of_an_application_that_a_member_does_not_have_are_counted_under_no_stage() {
     let members = [NodeId(1), NodeId(2)];
-    let mut with = member(1, &members, NoMutex, AppService::new(Letters::default()));
+    let mut with = member(1, &members, NoMutex, AppService::new(Blobs::default()));
     let mut without = member(2, &members, NoMutex, AppService::new(OutOfKind));
     for now in milliseconds(0..5_000) {
         if now == Instant::from_micros(3_000_000) {

@@ -1,9 +1,19 @@
 // Six guided stories: a scenario, captions at moments, and what happens between them.
 //
-// A step is told when `when` holds, or `after` so many seconds; `act` is done and `open` is opened when the reader goes on.
+// A step's caption is shown when `when` holds, or `after` so many seconds; `act` is done and `open` is opened when the reader goes on.
 
 const led = (state) => state.agrees && state.leaders.length === 1;
 const messages = (state) => state.kinds.reduce((sum, kind, at) => sum + (["hello", "ack", "heartbeat", "leader-heartbeat", "lease"].includes(kind) ? 0 : state.sent[at]), 0);
+
+/// Whether a lock was granted a moment ago: its holder's first write is on the way.
+const justGranted = (state, run) => run.log.some(({ at, text }) => /holds lock/.test(text) && at > state.now - 100000);
+/// Whether the lock was granted to another while its holder slept, long enough ago for the first write of that one to have arrived.
+function wroteMeanwhile(state, run) {
+  const slept = run.log.findLastIndex(({ text }) => /is paused/.test(text));
+  return run.log.slice(slept + 1).some(({ at, text }) => /holds lock/.test(text) && at < state.now - 800000);
+}
+const refused = (run) => run.log.find(({ text }) => /late write/.test(text));
+const recorded = (state) => state.app.filter((mark) => mark[2] === "recorded").reduce((total, mark) => total + mark[4], 0);
 
 const MEADOW = `name = "meadow"
 about = "25 radio nodes in a meadow: what leads them, and what happens when it is gone."
@@ -69,7 +79,7 @@ export const LESSONS = [
     title: "1. A wireless election",
     text: MEADOW,
     steps: [
-      { text: "25 nodes start. Each hears only its neighbours, and no one knows all of them. They shall follow the one with the highest capacity (the bar above a node)." },
+      { text: "25 nodes start. Each hears only its neighbours, and no one knows all of them. They shall follow the one with the highest capacity (the ring around a node shows how much it has)." },
       { when: (state) => state.tree.length > 6, speed: 0.1, text: "A node calls an election: orange triangles. Whoever is called for the first time takes the caller as its parent and calls on. The thick lines are the tree that grows this way." },
       { when: led, speed: 0.3, after: 0.2, text: (state) => `The reports came back along the tree, each with the best candidate below. Node ${state.leaders[0]} has the highest capacity: it leads, and its heartbeats (blue diamonds) tell everybody.` },
       { after: 3, text: "Now it is calm: heartbeats flood once in a while, and hellos keep the neighbours known. That is all a settled network sends." },
@@ -81,7 +91,7 @@ export const LESSONS = [
     steps: [
       { text: "The same meadow. First, a leader." },
       { when: led, speed: 3, after: 1, act: 'do = "crash"\nnode = "leader"', text: (state) => `Node ${state.leaders[0]} leads. Go on, and it fails without a word.` },
-      { when: (state) => state.nodes.some((node) => node[2] === 1 && node[4] < 0) || state.leaders.length > 0, speed: 0.3, after: 1.2, text: "Nobody is told of a crash: heartbeats stay away. Nodes that miss them wait, each a little longer the worse it would lead, and then call an election." },
+      { when: (state) => state.nodes.some((node) => node[2] === 1 && node[4] < 0) || state.leaders.length > 0, speed: 0.3, after: 1.2, text: "Nobody announces a crash: heartbeats stay away. Nodes that miss them wait, each a little longer the worse it would lead, and then call an election." },
       { when: led, speed: 1, after: 0.5, text: (state) => `Node ${state.leaders[0]}, the best of those that are left, leads under a higher term (${state.nodes[state.leaders[0]][5]}). A term never comes twice: what the old leader said is known to be old.` },
     ],
   },
@@ -111,19 +121,20 @@ export const LESSONS = [
     text: PRINTER,
     steps: [
       { text: "Three members want one printer. The leader keeps a lock: who holds it (the square around a node) may print, until its lease ends." },
-      { when: (state) => state.locks.some((lock) => lock[3]) && led(state), speed: 1, after: 3, act: 'do = "pause"\nnode = "holder"', text: "A member holds the lock, others wait. Every grant has a fence, a number that only grows. Go on, and the holder falls asleep in the middle of its work." },
-      { when: (state, run) => state.locks.some((lock) => lock[3] && state.nodes[lock[0]][2] === 1), speed: 1, after: 1.5, act: 'do = "resume"\nnode = "last"', text: "It sleeps past the end of its lease, so another holds the lock now, under a higher fence. Nothing could have told the sleeper. Go on, and it wakes and writes what it was about to write." },
-      { after: 2, speed: 1, text: (state, run) => run.log.some((line) => line.text.includes("late write")) ? "The printer saw a higher fence before: it refused the late write. A lock alone cannot do that; the resource must check fences." : "Its lease had ended, and it knew. Had its write been on the way already, the printer would have refused it: it saw a higher fence before. A lock alone cannot do that; the resource must check fences." },
+      { when: (state, run) => led(state) && justGranted(state, run), speed: 1, after: 3, act: 'do = "pause"\nnode = "holder"', text: "A member holds the lock, others wait. Every grant has a fence, a number that only grows. Go on, and the holder falls asleep in the middle of its work." },
+      { when: wroteMeanwhile, speed: 1, act: 'do = "resume"\nnode = "last"', text: "It sleeps past the end of its lease, so another holds the lock now, under a higher fence. The sleeper cannot know. Go on, and it wakes, and its write goes out." },
+      { after: 2, speed: 1, text: (state, run) => `${refused(run)?.text ?? "Its write came to nothing"}: the printer had seen a higher fence before. A lock alone cannot do that; the resource must check fences.`.replace("a late", "A late") },
     ],
   },
   {
     title: "6. A snapshot",
     scenario: "snapshot-demo",
+    seed: 3, // with messages in flight
     steps: [
       { text: "Four members of a bank pass tokens to each other all the time. How many are there in all? Nobody can stop the world to count." },
       { when: (state) => state.app.length > 20, speed: 1, after: 3, text: "Tokens are moving. At four seconds node 0 begins a snapshot after Chandy and Lamport: it records its own state and sends a marker on every channel." },
       { when: (state) => state.app.some((mark) => mark[2] === "completed"), speed: 0.3, text: "In the diagram below, the squares are where each node recorded its state: that is the cut. A message that crosses it, drawn thick, was in flight and belongs to the snapshot." },
-      { after: 0.2, text: (state) => { const sum = state.app.filter((mark) => mark[2] === "recorded").reduce((total, mark) => total + mark[4], 0); return `The recorded states hold ${sum} tokens; with those in flight, none is missing and none counts twice. Such a state may never have been at one instant, but it could have been.`; } },
+      { after: 0.2, text: (state) => `The recorded states hold ${recorded(state)} of the 400 tokens, and the messages that crossed the cut the other ${400 - recorded(state)}: none is missing, and none counts twice. The network may never have been in this state at one instant, but it could have been.` },
     ],
   },
 ];

@@ -4,6 +4,8 @@
 // is connected: they stand on a circle, there are no links to draw, and all that follow one leader count as one component.
 // A swarm that runs now sends maps, which say so.
 
+import { partByName } from "./kinds.js";
+
 const UP = 1, DOWN = 0, PAUSED = 2;
 const SAMPLES_MAX = 600, SAMPLE_MIN = 250000;
 const QUESTIONS = ["open", "run", "step", "look", "act", "add-node", "without", "set", "save"];
@@ -16,7 +18,7 @@ export class Recording {
       let event = null;
       try {
         event = JSON.parse(line);
-      } catch { /* told below */ }
+      } catch { /* refused below */ }
       if (typeof event?.at !== "number" || typeof event.event !== "string") throw new Error(`${name}:${index + 1}: this line is no event of a trace.`);
       return event;
     });
@@ -83,7 +85,7 @@ export class Recording {
     const links = this.linksShown ? null : this.links;
     this.linksShown = true;
     return { now: this.now, ended: this.at >= this.events.length, hash: this.hash, nodes: this.nodes.map((node) => node.with(7, this.componentOf(node))), links, lines: this.lines,
-      kinds: [...this.kinds], sent: [...this.sent], frames: frames.slice(0, 3000), sentences: sentences.slice(-500), locks: [...this.locks.values()], app: [], tree: [],
+      kinds: [...this.kinds], parts: this.kinds.map((name) => partByName(this.about, name, this.kinds)), sent: [...this.sent], frames: frames.slice(0, 3000), sentences: sentences.slice(-500), locks: [...this.locks.values()], app: [], tree: [],
       samples: this.samples.slice(samples) };
   }
 
@@ -187,7 +189,7 @@ export class Recording {
         this.lines[id].push(`${(event.at / 1e6).toFixed(3)} s  ${event.text}`);
         return void this.lines[id].splice(0, this.lines[id].length - LINES_MAX);
       case "map":
-        // Power, leader and term are told by events, sooner; whether a board may act is not known from outside.
+        // Power, leader and term come with events, sooner; whether a board may act is not known from outside.
         event.nodes.forEach((row, at) => [0, 1, 3, 7, 8].forEach((column) => (this.nodes[at][column] = row[column])));
         Object.assign(this, { links: event.links, linksShown: false, mapped: true });
         return undefined;

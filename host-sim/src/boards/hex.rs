@@ -17,7 +17,7 @@ pub(crate) fn encode(pieces: &[(u32, Vec<u8>)]) -> String {
                 upper = address >> 16;
                 line(&mut file, 0, 4, &(upper as u16).to_be_bytes());
             }
-            // No line crosses the end of 64 KiB, where the next address is extended anew.
+            // No line crosses the end of 64 KiB, where the next address is extended again.
             let count = rest.len().min(BYTES_PER_LINE).min(0x1_0000 - (address as usize & 0xffff));
             let (now, later) = rest.split_at(count);
             line(&mut file, address as u16, 0, now);

@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(found(&[sent, received]), NOTHING);
         let again = ["node 2 receives a message \"token\" of node 1, sent at 7, again"];
         assert_eq!(found(&[sent, received, received]), again);
-        assert_eq!(found(&[sent, received, sent, received]), NOTHING, "its sender lost its records and sent it anew");
+        assert_eq!(found(&[sent, received, sent, received]), NOTHING, "its sender lost its records and sent it again");
     }
 
     #[test]

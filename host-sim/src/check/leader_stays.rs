@@ -1,4 +1,4 @@
-//! Always: in a calm network nobody begins to lead, not even the leader anew.
+//! Always: in a calm network no node begins to lead, not even the leader once more.
 
 use super::{Always, Calm};
 use crate::base::Micros;

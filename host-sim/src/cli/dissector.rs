@@ -1,6 +1,7 @@
 //! `conclave dissector`: the script with which Wireshark reads captures.
 
-use crate::pcap::{dissector, key_of};
+use crate::nodes::protocol_node::key_of;
+use crate::pcap::dissector;
 use crate::{Scenario, check};
 use clap::Args;
 use protocol::NodeId;

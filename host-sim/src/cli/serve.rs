@@ -48,8 +48,8 @@ pub(super) const EXAMPLES: &str = "Examples:
 
 /// How long a swarm runs that has no scenario of its own.
 const SWARM_DURATION: Micros = 3_600_000_000;
-/// How often pages are told the time, and where nodes are if that has changed.
-const TELL_TIME: Micros = 250_000;
+/// How often pages get the time, and where nodes are if that has changed.
+const ANNOUNCE_EVERY: Micros = 250_000;
 
 /// Serves until interrupted.
 pub(super) fn run(args: &ServeArgs) -> super::Ended {
@@ -96,7 +96,7 @@ fn announce(args: &ServeArgs, address: &str, what: &str) {
     }
 }
 
-/// Runs a swarm and tells all pages of it, and does what their readers ask for.
+/// Runs a swarm, sends its events to all pages, and injects the faults that their readers ask for.
 fn follow(
     scenario: &Scenario,
     seed: u64,
@@ -106,7 +106,7 @@ fn follow(
     interrupted: &AtomicBool,
 ) {
     let mut read = vec![0; scenario.world.nodes as usize];
-    let mut told = 0;
+    let mut announced = 0;
     let mut map = (Vec::new(), None);
     let mut meanwhile = |now: Micros, fleet: &Fleet, world: &World<BoardNode>| {
         for (node, read) in (0..).zip(&mut read) {
@@ -116,8 +116,8 @@ fn follow(
                 feed.log(line.at, node, &line.text);
             }
         }
-        if now >= told + TELL_TIME {
-            told = now;
+        if now >= announced + ANNOUNCE_EVERY {
+            announced = now;
             feed.time(now);
             let shown = (overview::rows(world, scenario.horizon()), Some(world.topology_version()));
             if map != shown {

@@ -107,7 +107,7 @@ impl<L: Mutex> Local<L> {
         let (clock, floor) = match memory {
             Memory::Kept => (clock, clock.now()),
             Memory::Lost => (LamportClock::default(), LamportTime(0)),
-            Memory::Told => (clock, LamportTime(0)),
+            Memory::Relearned => (clock, LamportTime(0)),
         };
         lock.resume(floor);
         Self { clock, asked, cancelled, renewed, born: Some(hour), ..Self::new(node, lock) }
@@ -157,8 +157,8 @@ pub enum Memory {
     Kept,
     /// It has kept nothing.
     Lost,
-    /// It has kept nothing, and its peers' heartbeats have told it the Lamport time before it takes part.
-    Told,
+    /// It has kept nothing, and it has learned the Lamport time from heartbeats before it takes part.
+    Relearned,
 }
 
 /// What can happen to a node.
@@ -197,7 +197,7 @@ impl Event {
     pub(super) fn text(self) -> String {
         match self {
             Self::Restart(Memory::Kept) => "restarts".to_owned(),
-            Self::Restart(Memory::Lost | Memory::Told) => "restarts without records".to_owned(),
+            Self::Restart(Memory::Lost | Memory::Relearned) => "restarts without records".to_owned(),
             Self::Timeout => "times out".to_owned(),
             Self::Acquire => "asks".to_owned(),
             Self::Try => "tries".to_owned(),
@@ -287,7 +287,7 @@ impl<L: Explored, const N: usize> Nodes<L, N> {
             match memory {
                 Memory::Kept | Memory::Lost => Step { local: Some(self.number(local)), ..Step::default() },
                 // Whoever hears heartbeats takes steps meanwhile.
-                Memory::Told => self.take(local, Event::Timeout, hour),
+                Memory::Relearned => self.take(local, Event::Timeout, hour),
             }
         } else {
             self.take(before, event, hour)

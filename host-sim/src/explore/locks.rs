@@ -166,7 +166,7 @@ impl Searches for Voting {
             ("false suspicion", SUSPECTING),
             ("reboot", slow(CRASHING)),
             // A majority may be of nodes that never heard of the highest fence, but for the Lamport time in heartbeats.
-            ("reboot without records", slow(Bounds { memory: Memory::Told, ..CRASHING })),
+            ("reboot without records", slow(Bounds { memory: Memory::Relearned, ..CRASHING })),
             ("loss and reordering", Bounds { network: Network::Unordered { duplicates: 0 }, ..ONCE }),
         ]
     }

@@ -1,4 +1,4 @@
-//! An insider: it opens what it hears and seals it anew, with one number at its bounds, in the name of whoever sent it.
+//! An insider: it opens what it receives and seals it again, with one number at its bounds, in the name of whoever sent it.
 
 use crate::base::rng::{Rng, Stream};
 use protocol::wire::{self, FRAME_MAX, Key, Packet};

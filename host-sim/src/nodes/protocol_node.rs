@@ -121,6 +121,18 @@ fn halt_name(halt: Halt) -> &'static str {
     }
 }
 
+/// Returns the members of a scenario's group; none where it has no group.
+fn members_of(scenario: &Scenario) -> Vec<NodeId> {
+    let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
+    (0..members).map(NodeId).collect()
+}
+
+/// Returns the key that the frames of a scenario are sealed with.
+pub(crate) fn key_of(scenario: &Scenario) -> Key {
+    let (key, members) = (Key::from_name(&scenario.name), members_of(scenario));
+    if Group::of(&members).is_ok() { key.for_group(&members) } else { key }
+}
+
 impl<const ROOM: usize, L: FromScenario, U: AppAdapter> ScenarioNode for ProtocolNode<ROOM, L, U> {
     fn plan(scenario: &Scenario) -> ProtocolPlan<L, U> {
         let config = Config {
@@ -132,18 +144,14 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> ScenarioNode for Protoco
             timing: scenario.timing,
         };
         let election = AnyElection::by_name(&scenario.election).expect("a scenario names a known election");
-        let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
-        let members: Vec<NodeId> = (0..members).map(NodeId).collect();
-        let group = Group::of(&members).ok();
         let requests = scenario.world.requests.map(|plan| RequestPlan { reach: scenario.horizon(), ..plan });
-        let key = if group.is_some() { config.key.for_group(&members) } else { config.key.clone() };
         ProtocolPlan {
             config,
             election,
             mutex: L::from_scenario(scenario),
             service: U::from_plan(scenario.world.app.as_ref(), requests.as_ref()),
-            group,
-            key,
+            group: Group::of(&members_of(scenario)).ok(),
+            key: key_of(scenario),
         }
     }
 }

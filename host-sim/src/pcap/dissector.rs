@@ -3,9 +3,9 @@
 use super::PAN;
 use super::shape::{Shape, trace};
 use crate::base::ethernet::PORT;
-use crate::nodes::ScenarioNode as _;
+use crate::nodes::protocol_node::key_of;
 use crate::scenario::shipped::SHIPPED;
-use crate::{ProtocolNode, Scenario, check};
+use crate::{Scenario, check};
 use protocol::link::Acks;
 use protocol::peers::detector::Heartbeat;
 use protocol::peers::table::Hello;
@@ -50,11 +50,6 @@ pub(super) fn each_message(visitor: &mut impl Visit) {
 fn usual_keys() -> impl Iterator<Item = Key> {
     let shipped = SHIPPED.iter().filter_map(|(name, _)| Scenario::find(Path::new(name), check::OF_LOCKS).ok());
     shipped.map(|scenario| key_of(&scenario)).chain(["swarm", "conclave"].map(Key::from_name))
-}
-
-/// Returns the key that a run of a scenario is sealed with.
-pub(crate) fn key_of(scenario: &Scenario) -> Key {
-    <ProtocolNode>::plan(scenario).key()
 }
 
 /// Returns the script, which opens frames with these keys and the usual ones.

@@ -219,6 +219,7 @@ impl Play {
             "nodes": nodes,
             "links": links,
             "kinds": watch.kinds,
+            "parts": watch.parts,
             "sent": watch.sent_by_kind(),
             "frames": frames.iter().map(|frame| (frame.at, frame.kind, frame.from, frame.to, frame.end)).collect::<Vec<_>>(),
             "sentences": sentences,

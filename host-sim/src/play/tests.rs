@@ -134,3 +134,16 @@ fn a_page_sees_clusters_and_how_requests_end() {
     assert!(made > 50 && answered > made / 2, "{answered} of {made}");
     assert!(seen["samples"].as_array().unwrap().iter().any(|sample| sample[6].as_u64() > Some(0)));
 }
+
+#[test]
+fn messages_of_one_name_are_shown_by_the_part_that_sends_them() {
+    let parts_of_answers = |text: &str| -> Vec<String> {
+        let mut play = Some(Play::open(text, 1).unwrap());
+        let state = state(&mut play, 12_000_000);
+        let named = state["kinds"].as_array().unwrap().iter().zip(state["parts"].as_array().unwrap());
+        named.filter(|(kind, _)| *kind == "answer").map(|(_, part)| part.as_str().unwrap().to_owned()).collect()
+    };
+    let flat = set_key(&short("line30-cold-start"), "", "election", "\"wireless-flat\"");
+    assert_eq!(parts_of_answers(&flat), ["election"]);
+    assert_eq!(parts_of_answers(shipped::text("berkeley-clock").unwrap()), ["clock-sync"]);
+}

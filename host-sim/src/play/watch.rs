@@ -1,12 +1,16 @@
 //! What a page shows of a run, gathered event by event and bounded.
 
+mod part;
 mod requests;
 mod tree;
 
 use crate::base::Micros;
+use crate::nodes::protocol_node::key_of;
 use crate::scenario::Scenario;
 use crate::trace::narrator::Narrator;
 use crate::trace::{AppEvent, EventKind, LockEvent, LossReason, Observer, TraceEvent};
+use part::part_of;
+use protocol::wire::Key;
 use requests::Requests;
 use std::collections::{BTreeMap, VecDeque};
 use tree::Tree;
@@ -71,7 +75,13 @@ pub(super) struct LockState {
 pub(super) struct Watch {
     narrator: Narrator,
     wireless: bool,
+    /// The key of the run's frames.
+    key: Key,
     pub(super) kinds: Vec<&'static str>,
+    /// The part of a node that sends each kind: two parts may give their messages one name.
+    pub(super) parts: Vec<&'static str>,
+    /// The part that sends the frame whose event is next.
+    part: &'static str,
     pub(super) frames: Vec<Frame>,
     pub(super) sentences: VecDeque<(Micros, Option<u32>, String)>,
     pub(super) app: VecDeque<AppMark>,
@@ -94,7 +104,10 @@ impl Watch {
         Self {
             narrator: Narrator::new(nodes),
             wireless: scenario.election.starts_with("wireless"),
+            key: key_of(scenario),
             kinds: Vec::new(),
+            parts: Vec::new(),
+            part: "",
             frames: Vec::new(),
             sentences: VecDeque::new(),
             app: VecDeque::new(),
@@ -138,12 +151,21 @@ impl Watch {
         &self.sent_by_kind
     }
 
-    fn kind(&mut self, name: &'static str) -> usize {
-        self.kinds.iter().position(|known| *known == name).unwrap_or_else(|| {
+    /// Returns the number of a kind that is sent now.
+    fn sent_kind(&mut self, name: &'static str) -> usize {
+        let known = self.kinds.iter().zip(&self.parts).position(|(&kind, &part)| (kind, part) == (name, self.part));
+        known.unwrap_or_else(|| {
             self.kinds.push(name);
+            self.parts.push(self.part);
             self.sent_by_kind.push(0);
             self.kinds.len() - 1
         })
+    }
+
+    /// Returns the number of a kind that was received: what its sender sent last, or any of this name.
+    fn received_kind(&self, from: u32, name: &'static str) -> Option<usize> {
+        let last = self.last_kind[from as usize];
+        if self.kinds.get(last) == Some(&name) { Some(last) } else { self.kinds.iter().position(|&kind| kind == name) }
     }
 
     fn say(&mut self, at: Micros, node: Option<u32>, text: String) {
@@ -225,15 +247,17 @@ impl Observer for Watch {
         };
         match kind {
             EventKind::Sent { kind, .. } => {
-                let kind = self.kind(kind);
+                let kind = self.sent_kind(kind);
                 self.seen += 1;
                 self.sent_by_kind[kind] += 1;
                 self.last_kind[node as usize] = kind;
                 self.sample.frames += 1;
             }
             EventKind::Received { from, kind, .. } => {
-                let kind = self.kind(kind);
-                self.frame(Frame { at, kind, from, to: node, end: 1 });
+                // Nothing is received that was not sent.
+                if let Some(kind) = self.received_kind(from, kind) {
+                    self.frame(Frame { at, kind, from, to: node, end: 1 });
+                }
             }
             EventKind::Missed { from, reason } => {
                 let end = if reason == LossReason::Collision { -1 } else { 0 };
@@ -251,5 +275,9 @@ impl Observer for Watch {
             EventKind::App { event } => self.on_app(at, node, event),
             _ => {} // not drawn
         }
+    }
+
+    fn on_frame(&mut self, frame: &[u8]) {
+        self.part = part_of(&self.key, frame);
     }
 }

@@ -77,8 +77,9 @@ impl Axis {
             if decades.len() > 2 || self.high >= 50.0 * self.low {
                 return decades;
             }
-            // Few decades: doublings, as sizes of networks are.
-            let doublings = std::iter::successors(Some(self.low), |tick| Some(tick * 2.0));
+            // Few decades: doublings, as sizes of networks are, of a whole number or of a power of two.
+            let first = if self.low.fract().abs() < 1e-9 { self.low } else { self.low.log2().ceil().exp2() };
+            let doublings = std::iter::successors(Some(first), |tick| Some(tick * 2.0));
             return doublings.take_while(|tick| *tick <= self.high * 1.001).take(8).collect();
         }
         let rough = (self.high - self.low) / 5.0;
@@ -240,6 +241,7 @@ mod tests {
         assert_eq!((log.at(1.0), log.at(10.0).round(), log.at(100.0)), (100.0, 50.0, 0.0));
         assert_eq!(log.ticks(), [1.0, 10.0, 100.0]);
         assert_eq!(Axis::new([4.0, 64.0].into_iter(), true, 0.0, 1.0).ticks(), [4.0, 8.0, 16.0, 32.0, 64.0]);
+        assert_eq!(Axis::new([6.67, 30.0].into_iter(), true, 0.0, 1.0).ticks(), [8.0, 16.0]);
         assert_eq!([short(0.25), short(3.0), short(1_234.5)], ["0.25", "3", "1234"]);
         let empty = Axis::new(std::iter::empty(), false, 0.0, 1.0);
         assert!(empty.at(0.5).is_finite());

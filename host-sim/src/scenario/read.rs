@@ -1,6 +1,6 @@
 //! From the text of a file to its tables.
 //!
-//! The TOML crate parses; its own reader of parsed files would be a sixth of the page's module, because it is compiled anew
+//! The TOML crate parses; its own reader of parsed files would be a sixth of the page's module, because it is compiled again
 //! for every type of value. This one knows what scenarios have, and borrows what was parsed.
 
 use serde::de::value::{StrDeserializer, UsizeDeserializer};

@@ -84,7 +84,7 @@ impl Feed {
         }
     }
 
-    /// Tells where nodes are and which of them are connected: `nodes` and `links` are those of a look at a run. A page
+    /// Sends where nodes are and which of them are connected: `nodes` and `links` are those of a look at a run. A page
     /// that comes late gets the last of these messages only.
     pub(crate) fn map(&self, at: Micros, nodes: &[Value], links: &[(u32, u32, u8)]) {
         let message = json!({ "at": at, "node": null, "event": "map", "nodes": nodes, "links": links });
@@ -92,17 +92,17 @@ impl Feed {
         self.state().map = Some(message.to_string().into());
     }
 
-    /// Tells a line of a board's log.
+    /// Sends a line of a board's log.
     pub(crate) fn log(&self, at: Micros, node: u32, text: &str) {
         self.send(&json!({ "at": at, "node": node, "event": "log", "text": text }), true);
     }
 
-    /// Tells the time, so that pages know that nothing happened.
+    /// Sends the time, so that pages know that nothing happened.
     pub(crate) fn time(&self, at: Micros) {
         self.send(&json!({ "at": at, "node": null, "event": "time" }), false);
     }
 
-    /// Tells that the swarm has ended, and how.
+    /// Sends that the swarm has ended, and how.
     pub(crate) fn end(&self, text: &str) {
         self.send(&json!({ "event": "ended", "text": text }), true);
     }

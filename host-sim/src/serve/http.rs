@@ -29,7 +29,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Binds an address; with a swarm to tell of, if there is one.
+    /// Binds an address; with a swarm to follow, if there is one.
     pub(crate) fn bind(address: SocketAddr, site: Site, live: Option<Live>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;

@@ -1,4 +1,4 @@
-//! The page: its files, a server of them, and what it tells of a swarm.
+//! The page: its files, a server of them, and the events of a swarm.
 
 mod feed;
 mod http;

@@ -10,14 +10,45 @@ use std::{fs, io};
 const TARGET: &str = "wasm32-unknown-unknown";
 const MODULE: &str = "conclave.wasm";
 /// The files as they stand in `web/site`.
-const SOURCES: [(&str, &str); 6] = [
-    ("index.html", "text/html; charset=utf-8"),
-    ("page.js", "text/javascript; charset=utf-8"),
-    ("lessons.js", "text/javascript; charset=utf-8"),
-    ("live.js", "text/javascript; charset=utf-8"),
-    ("recording.js", "text/javascript; charset=utf-8"),
-    ("page.css", "text/css; charset=utf-8"),
+const SOURCES: [&str; 26] = [
+    "index.html",
+    "page.css",
+    "page.js",
+    "address.js",
+    "charts.js",
+    "clusters.js",
+    "dom.js",
+    "events.js",
+    "faults.js",
+    "keys.js",
+    "kinds.js",
+    "lesson.js",
+    "lessons.js",
+    "live.js",
+    "network.js",
+    "nodes.js",
+    "panels.js",
+    "playback.js",
+    "pointer.js",
+    "recording.js",
+    "run.js",
+    "selection.js",
+    "simulator.js",
+    "spacetime.js",
+    "summary.js",
+    "view.js",
 ];
+
+/// Returns the type of a file by the end of its name.
+fn kind_of(name: &str) -> &'static str {
+    match name.rsplit_once('.') {
+        Some((_, "html")) => "text/html; charset=utf-8",
+        Some((_, "css")) => "text/css; charset=utf-8",
+        Some((_, "js")) => "text/javascript; charset=utf-8",
+        Some((_, "wasm")) => "application/wasm",
+        _ => "application/octet-stream",
+    }
+}
 
 pub(crate) struct File {
     pub(super) name: &'static str,
@@ -57,10 +88,9 @@ impl Site {
         }
         let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
         let folder = checkout.join("web/site");
-        let source = |&(name, kind)| Ok(File { name, kind, bytes: read(&folder.join(name))? });
-        let mut files = SOURCES.iter().map(source).collect::<Result<Vec<_>, String>>()?;
-        files.push(File { name: MODULE, kind: "application/wasm", bytes: read(&module)? });
-        Ok(Self(files))
+        let file = |name, path: &Path| Ok(File { name, kind: kind_of(name), bytes: read(path)? });
+        let sources = SOURCES.iter().map(|&name| file(name, &folder.join(name)));
+        sources.chain([file(MODULE, &module)]).collect::<Result<_, String>>().map(Self)
     }
 
     #[cfg(test)]
@@ -78,5 +108,27 @@ impl Site {
     pub(super) fn file(&self, path: &str) -> Option<&File> {
         let name = if path == "/" { "index.html" } else { path.strip_prefix('/')? };
         self.0.iter().find(|file| file.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_file_of_the_page_is_served_and_every_module_is_preloaded_with_it() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/site");
+        let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let files: BTreeSet<String> = files.collect();
+        assert_eq!(files, SOURCES.iter().map(|&name| name.to_owned()).collect());
+        let index = fs::read_to_string(folder.join("index.html")).unwrap();
+        for name in files.iter().filter(|name| name.ends_with(".js")) {
+            let tag = format!("href=\"{name}\"");
+            assert!(name == "page.js" || index.contains(&tag), "{name} is loaded late: {tag} is missing");
+        }
+        let kinds =
+            ["a.html", "a.css", "a.js", "a.wasm", "a"].map(|name| kind_of(name).split(['/', ';']).nth(1).unwrap());
+        assert_eq!(kinds, ["html", "css", "javascript", "wasm", "octet-stream"]);
     }
 }

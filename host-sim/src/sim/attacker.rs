@@ -17,7 +17,7 @@ pub(crate) struct Attack {
     pub(crate) forge: Probability,
     /// How many frames of random bytes it sends.
     pub(crate) junk: u32,
-    /// How often it seals what it heard anew, with a number at its bounds. It needs the key.
+    /// How often it seals what it received again, with a number at its bounds. It needs the key.
     pub(crate) insider: Probability,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Attacker {
 }
 
 impl Attacker {
-    /// Hears a frame; returns the frames it sends after it. With the key, `lie` seals what it heard anew.
+    /// Hears a frame; returns the frames it sends after it. With the key, `lie` seals what it received again.
     pub(crate) fn on_frame(
         &mut self,
         bytes: &[u8],

@@ -35,7 +35,7 @@ fn locks_applications_and_nodes_are_chosen_in_the_page() {
     browser.wait_for("conclave.settled() && conclave.run.state.ended");
     assert_eq!(browser.value("conclave.run.state.app.some((mark) => mark[2] === 'terminated')"), true);
 
-    // What cannot be is told, and not chosen.
+    // What cannot be is refused in a sentence, and not chosen.
     browser.open(&format!("{}#s=demo&seed=1&t=8000000", server.address));
     set(&mut browser, "mutex", "maekawa");
     assert!(problem(&mut browser).contains("locks work in a group, which has at most 16 members"));

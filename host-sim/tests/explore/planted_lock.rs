@@ -1,4 +1,4 @@
-//! A lock with a planted bug, around the unchanged one: it alters what the lock is told, what it sends and what it says.
+//! A lock with a planted bug, around the unchanged one: it alters the inputs of the lock, its messages and its notices.
 
 use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output, Scope};
 use protocol::base::lamport::LamportTime;
@@ -71,7 +71,7 @@ impl<L: Hash> Hash for Planted<L> {
 const WRONG: Duration = Duration::from_secs(6);
 
 impl<L: Mutex> Planted<L> {
-    /// What the lock is told instead of `input`; nothing, where the bug swallows it.
+    /// The input that the lock gets instead of `input`; none, where the bug swallows it.
     fn input(&self, input: Input<L::Message, Command>) -> Option<Input<L::Message, Command>> {
         let ignored = match (&input, self.bug) {
             (Input::Message { message, .. }, Bug::Ignored(name)) => message.name() == name,

@@ -35,7 +35,7 @@
 //! once, in a new attempt, and remembers when. An attempt that begins later, with a vote returned, only makes the lease
 //! seem older than it is. So the vote was lent no sooner than that time and `waited`, and from then on the requester
 //! counts its lease, short. The hold ends with the first vote of its majority. Votes of which less than half is left are
-//! requested again, in a new attempt, for which the voter counts the lease anew. A vote that was relinquished belongs to
+//! requested again, in a new attempt, for which the voter counts the lease from its beginning. A vote that was relinquished belongs to
 //! an attempt that is over: it counts for nothing, in whatever order messages arrive.
 //!
 //! # Departures

@@ -74,7 +74,7 @@ pub trait Service: Algorithm<Message: wire::Payload, Notice: Clone> {
     /// Whether it works only in mode *quorum*.
     const NEEDS_QUORUM: bool = false;
 
-    /// Returns the neighbour on the way to the leader that it was told of last.
+    /// Returns the neighbour on the way to the leader of the last `Fact::Leader`.
     fn parent(&self) -> Option<NodeId> {
         None
     }

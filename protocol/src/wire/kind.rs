@@ -1,6 +1,6 @@
 //! The kind of a frame: which messages its body holds, and so which stage it belongs to.
 
-/// The kind of a frame's body: the second byte of every frame.
+/// The kind of a frame's body: a byte of every frame, sealed with the body.
 ///
 /// Ranges belong to stages, so a frame finds its stage without a list of algorithms; `registry.rs` gives each shipped
 /// algorithm its number. A number is never given again to another kind. The numbers from 128 to 191 are those of

@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 /// A word from one node to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Word {
-    Letter(u32),
-    Shout(u32),
+    Reliable(u32),
+    Unreliable(u32),
     Latest(u32),
 }
 
@@ -25,8 +25,8 @@ impl Kinded for Word {
 impl Message for Word {
     fn delivery(&self) -> Delivery {
         match self {
-            Self::Letter(_) => Delivery::Reliable,
-            Self::Shout(_) => Delivery::Unreliable,
+            Self::Reliable(_) => Delivery::Reliable,
+            Self::Unreliable(_) => Delivery::Unreliable,
             Self::Latest(_) => Delivery::ReliableLatest,
         }
     }
@@ -47,7 +47,7 @@ enum To {
 #[derive(Clone, Debug, Default)]
 struct Messenger {
     leader: Option<NodeId>,
-    letters: VecDeque<(To, u32)>,
+    unsent: VecDeque<(To, u32)>,
 }
 
 impl Messenger {
@@ -68,22 +68,22 @@ impl Application for Messenger {
     fn handle(&mut self, cx: &Context<'_>, input: Input<Word, (To, Word)>, out: &mut Outbox<Word, (NodeId, Word)>) {
         match input {
             Input::Message { from, message, .. } => out.notify((from, message)),
-            Input::Command((to, Word::Letter(number))) if number > 0 => self.letters.push_back((to, number)),
-            Input::Command((to, word)) => out.send(self.set(cx, to), word), // letter 0: a mistake
+            Input::Command((to, Word::Reliable(number))) if number > 0 => self.unsent.push_back((to, number)),
+            Input::Command((to, word)) => out.send(self.set(cx, to), word), // number 0: a mistake
             Input::Fact(Fact::Leader { leader, .. }) => self.leader = Some(leader),
             Input::Fact(_) | Input::Timeout => {}
         }
     }
 
     fn poll_send(&mut self, cx: &Context<'_>) -> Option<(NodeSet, Word)> {
-        let (to, number) = self.letters.pop_front()?;
-        Some((self.set(cx, to), Word::Letter(number)))
+        let (to, number) = self.unsent.pop_front()?;
+        Some((self.set(cx, to), Word::Reliable(number)))
     }
 }
 
 impl Recordable for Messenger {
     fn local_state(&self, _: &Context<'_>) -> Option<LocalState> {
-        encode(&self.letters.len())
+        encode(&self.unsent.len())
     }
 
     fn channel_message(&self, _: &Context<'_>, _: NodeId, message: &Word) -> ChannelMessage {
@@ -93,7 +93,7 @@ impl Recordable for Messenger {
 
 impl Terminating for Messenger {
     fn is_busy(&self) -> bool {
-        !self.letters.is_empty()
+        !self.unsent.is_empty()
     }
 }
 
@@ -133,12 +133,12 @@ macro_rules! heard {
 fn reliable_messages_reach_one_member_the_leader_and_all_in_order_and_once_under_loss() {
     let mut net = net(UNRELIABLE, |alone| alone);
     for number in 1..=10 {
-        net.ask(0, (To::Others, Word::Letter(number)).into());
-        net.ask(1, (To::One(NodeId(1)), Word::Letter(100 + number)).into());
-        net.ask(2, (To::Leader, Word::Letter(200 + number)).into());
+        net.ask(0, (To::Others, Word::Reliable(number)).into());
+        net.ask(1, (To::One(NodeId(1)), Word::Reliable(100 + number)).into());
+        net.ask(2, (To::Leader, Word::Reliable(200 + number)).into());
     }
     net.run_secs(20);
-    let from = |sender: u32, first: u32| (1..=10).map(move |number| (sender, Word::Letter(first + number)));
+    let from = |sender: u32, first: u32| (1..=10).map(move |number| (sender, Word::Reliable(first + number)));
     assert!(heard!(net, 1).into_iter().eq(from(1, 0)));
     assert!(heard!(net, 0).into_iter().eq(from(2, 100)));
     let (mut leader, all) = (heard!(net, 3), from(1, 0).chain(from(3, 200)));
@@ -149,11 +149,11 @@ fn reliable_messages_reach_one_member_the_leader_and_all_in_order_and_once_under
 #[test]
 fn unreliable_messages_arrive_at_once_at_their_recipients_only_and_the_latest_arrives_in_the_end() {
     let mut net = net(RELIABLE, |alone| alone);
-    net.ask(0, (To::Others, Word::Shout(1)).into());
-    net.ask(0, (To::One(NodeId(2)), Word::Shout(2)).into());
+    net.ask(0, (To::Others, Word::Unreliable(1)).into());
+    net.ask(0, (To::One(NodeId(2)), Word::Unreliable(2)).into());
     net.run(Duration::from_millis(20));
-    assert_eq!(heard!(net, 1), [(1, Word::Shout(1)), (1, Word::Shout(2))]);
-    assert_eq!(heard!(net, 2), [(1, Word::Shout(1))]);
+    assert_eq!(heard!(net, 1), [(1, Word::Unreliable(1)), (1, Word::Unreliable(2))]);
+    assert_eq!(heard!(net, 2), [(1, Word::Unreliable(1))]);
     for number in 3..=9 {
         net.ask(0, (To::One(NodeId(3)), Word::Latest(number)).into());
     }
@@ -169,8 +169,8 @@ fn a_reliable_message_out_of_turn_breaks_the_bound_on_which_a_node_halts() {
         service.handle(&context(roster.view(), NodeId(1)), Input::Command((To::Others, word).into()), &mut out);
         (out.overflowed(), out.outputs().len())
     };
-    assert_eq!(step(Word::Shout(1)), (false, 1));
-    assert_eq!(step(Word::Letter(0)), (true, 0));
+    assert_eq!(step(Word::Unreliable(1)), (false, 1));
+    assert_eq!(step(Word::Reliable(0)), (true, 0));
 }
 
 #[test]
@@ -178,8 +178,8 @@ fn every_choice_of_observers_runs_the_same_application() {
     macro_rules! delivers {
         ($service:expr) => {
             let mut net = net(RELIABLE, $service);
-            net.ask(0, (To::Others, Word::Letter(5)).into()).run_secs(1);
-            assert_eq!(heard!(net, 1), [(1, Word::Letter(5))]);
+            net.ask(0, (To::Others, Word::Reliable(5)).into()).run_secs(1);
+            assert_eq!(heard!(net, 1), [(1, Word::Reliable(5))]);
         };
     }
     delivers!(|alone| alone);
@@ -195,7 +195,7 @@ fn each_observer_chosen_does_its_part() {
     let mut net = net(RELIABLE, |alone| {
         alone.with_snapshot().with_detection(DijkstraScholten::<SERVICE_ROOM>::new()).with_clock::<SERVICE_ROOM>()
     });
-    net.run_secs(10).ask(0, (To::Others, Word::Letter(5)).into()).ask(0, Command::SNAPSHOT).run_secs(1);
+    net.run_secs(10).ask(0, (To::Others, Word::Reliable(5)).into()).ask(0, Command::SNAPSHOT).run_secs(1);
     let notices = || net.service_notices.iter().map(|(_, _, notice)| notice);
     let any = |of: fn(&_) -> bool| notices().any(of);
     assert!(any(|notice| matches!(notice, app_service::Notice::Snapshot(snapshot::Notice::Taken { .. }))));
@@ -208,7 +208,7 @@ fn each_observer_chosen_does_its_part() {
 fn unreliable_messages_are_not_counted_as_work() {
     let mut net = net(UNRELIABLE, |alone| alone.with_detection(Wave::<SERVICE_ROOM>::new()));
     for number in 0..20 {
-        net.ask(0, (To::Others, Word::Shout(number)).into()).run(Duration::from_millis(50)); // some are lost
+        net.ask(0, (To::Others, Word::Unreliable(number)).into()).run(Duration::from_millis(50)); // some are lost
     }
     net.ask(1, Command::DETECT_TERMINATION).run_secs(10);
     let terminated =

@@ -42,7 +42,7 @@ pub(super) enum Choice {
     /// A majority remembers, and nobody more than this member.
     Take(NodeSet, Have),
     /// Everybody has answered, and no majority remembers: what was before is over.
-    Anew,
+    NewHistory,
 }
 
 /// The leader's knowledge of the members, in its term.
@@ -108,7 +108,7 @@ impl<const N: usize> Leader<N> {
     pub(super) fn choose(&self, all: NodeSet) -> Choice {
         match self.best {
             Some((member, have)) if is_majority(self.intact, all) => Choice::Take(member, have),
-            Some(_) | None if all.without(self.intact).without(self.blank).is_empty() => Choice::Anew,
+            Some(_) | None if all.without(self.intact).without(self.blank).is_empty() => Choice::NewHistory,
             Some(_) | None => Choice::Wait,
         }
     }

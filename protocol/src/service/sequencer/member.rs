@@ -87,7 +87,7 @@ impl<const N: usize> Sequencer<N> {
         let term = leader.term;
         match leader.choose(cx.roster.all()) {
             Choice::Wait => {}
-            Choice::Anew => {
+            Choice::NewHistory => {
                 self.skip(Number { era: term.number, count: 0 }, out);
                 self.open(cx);
             }
