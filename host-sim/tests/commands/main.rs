@@ -5,6 +5,8 @@ mod boards;
 #[cfg(unix)]
 mod browser;
 mod check;
+#[cfg(unix)]
+mod cluster;
 mod compare;
 mod demo;
 #[cfg(unix)]
