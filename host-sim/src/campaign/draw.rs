@@ -4,7 +4,11 @@
 //! every frame end before the network would have to be settled in spite of them. What the documents do not promise is
 //! not drawn; each such restriction names its reason.
 
-use super::draft::{Draft, Pairs, percent, set, time, word};
+mod faults;
+
+pub(in crate::campaign) use faults::FAULTS;
+
+use super::draft::{Draft, percent, set, time, word};
 use super::places;
 use crate::base::Micros;
 use crate::base::rng::{Rng, Stream, derive_seed};
@@ -14,27 +18,6 @@ use protocol::registry::{AnyElection, AnyMutex};
 
 /// The applications of a scenario.
 pub(super) const APPS: [&str; 3] = [AppPlan::TOKENS, AppPlan::DIFFUSING, AppPlan::CLOCK];
-
-/// The kinds of faults, and of commands to the election, that a run draws its subset from.
-pub(super) const FAULTS: [&str; 17] = [
-    "crash",
-    "reboot",
-    "reboot-blank",
-    "pause",
-    "partition",
-    "loss",
-    "burst",
-    "duplicate",
-    "reorder",
-    "delay",
-    "corrupt",
-    "attack",
-    "one-way",
-    "move",
-    "capacity",
-    "yield",
-    "call",
-];
 
 /// What the words of `--only` allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,22 +67,57 @@ enum Workload {
     App,
 }
 
-/// Draws scenario `index` of the campaign `seed`.
-pub(super) fn draw(seed: u64, index: u64, only: &Only) -> Draft {
-    let rng = Rng::new(derive_seed(seed, Stream::Campaign, index), Stream::Campaign);
-    let mut drawer = Drawer { rng, only, draft: Draft::default() };
+/// What a drawn scenario is made of. Most have one number for both; one that follows what was found to reach new states
+/// has the network of an earlier scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbers {
+    /// The number that draws the network: nodes, places, algorithms, options, workload.
+    pub(super) network: u64,
+    /// The number that draws its faults, and that is the seed of the run.
+    pub(super) faults: u64,
+}
+
+impl Numbers {
+    pub(super) const fn of(index: u64) -> Self {
+        Self { network: index, faults: index }
+    }
+}
+
+/// How long drawn scenarios last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Length {
+    /// Minutes, with up to 16 nodes on a local network and 30 on a radio.
+    #[default]
+    Minutes,
+    /// Hours, with outages of up to an hour and more, among few nodes.
+    Hours,
+}
+
+/// Draws a scenario of the campaign `seed`.
+pub(super) fn draw(seed: u64, numbers: Numbers, only: &Only, length: Length) -> Draft {
+    let rng = |number| Rng::new(derive_seed(seed, Stream::Campaign, number), Stream::Campaign);
+    let faults = (numbers.network != numbers.faults).then(|| rng(numbers.faults));
+    let mut drawer = Drawer { rng: rng(numbers.network), faults, only, length, draft: Draft::default() };
     // A lock may not work in a group of the drawn size; another draw has another size.
     loop {
-        drawer.draw(seed, index);
+        drawer.draw(&name(seed, numbers));
         if drawer.draft.scenario("draft").is_ok() {
             return drawer.draft;
         }
     }
 }
 
+/// The name of a drawn scenario.
+pub(super) fn name(seed: u64, Numbers { network, faults }: Numbers) -> String {
+    if network == faults { format!("campaign-{seed}-{faults}") } else { format!("campaign-{seed}-{network}-{faults}") }
+}
+
 struct Drawer<'a> {
     rng: Rng,
+    /// Draws the faults, where another number does.
+    faults: Option<Rng>,
     only: &'a Only,
+    length: Length,
     draft: Draft,
 }
 
@@ -117,6 +135,7 @@ struct Setting {
 
 const MS: Micros = 1_000;
 const S: Micros = 1_000_000;
+const H: Micros = 3_600 * S;
 
 impl Drawer<'_> {
     fn chance(&mut self, percent: u64) -> bool {
@@ -134,9 +153,9 @@ impl Drawer<'_> {
         (drawn as Micros).clamp(low, high)
     }
 
-    fn draw(&mut self, seed: u64, index: u64) {
+    fn draw(&mut self, name: &str) {
         self.draft = Draft::default();
-        self.draft.set("name", word(&format!("campaign-{seed}-{index}")));
+        self.draft.set("name", word(name));
         let workload = self.workload();
         let election = self.election();
         let lan = self.chance(if workload == Workload::Election { 55 } else { 85 });
@@ -144,13 +163,17 @@ impl Drawer<'_> {
         // Locks and applications promise something only where a leader needs a quorum.
         let quorum = workload != Workload::Election || self.chance(40);
         let nodes = self.nodes(lan, group || quorum, workload);
-        let fast = lan && self.chance(50);
+        // Within hours, timing for tests would be simulated most of the time.
+        let fast = lan && self.chance(50) && self.length == Length::Minutes;
         let (settle, stress_max) = match (lan, fast) {
             (true, true) => (20 * S, 120 * S),
             // A takeover waits for 40 s at least, and nodes that lost their records may take over one after the other.
             (true, false) | (false, _) => (90 * S, 240 * S),
         };
-        let stress = self.log_time(10 * S, stress_max);
+        let stress = match self.length {
+            Length::Minutes => self.log_time(10 * S, stress_max),
+            Length::Hours => self.log_time(H / 2, 6 * H),
+        };
         self.draft.set("nodes", nodes.to_string());
         self.draft.set("duration", time(stress + settle + settle / 2));
         self.draft.set("settle_time", time(settle));
@@ -176,7 +199,14 @@ impl Drawer<'_> {
             Workload::Locks => self.locks(lan, fast),
             Workload::App => self.app(&setting),
         }
+        // Whose number draws the faults draws no network: each has its own random numbers.
+        if let Some(faults) = &mut self.faults {
+            std::mem::swap(&mut self.rng, faults);
+        }
         self.faults(&setting);
+        if let Some(faults) = &mut self.faults {
+            std::mem::swap(&mut self.rng, faults);
+        }
     }
 
     fn workload(&mut self) -> Workload {
@@ -205,6 +235,7 @@ impl Drawer<'_> {
 
     fn nodes(&mut self, lan: bool, group: bool, workload: Workload) -> u32 {
         let most = match (workload, lan, group) {
+            _ if self.length == Length::Hours => self.pick(&[3, 5]),
             (Workload::Election, true, _) => self.pick(&[5, 9, 16]),
             (Workload::Election, false, false) => self.pick(&[6, 14, 30]),
             (Workload::Election, false, true) => self.pick(&[5, 9]),
@@ -281,7 +312,11 @@ impl Drawer<'_> {
         let names = if lan { self.pick(&names) } else { names[0] };
         let lease_max = if fast { 1_500 } else { 5_000 };
         let lease = self.rng.between(300, lease_max);
-        let think = if lan { self.pick(&[50, 500, 1_500]) } else { 2_000 };
+        let think = match self.length {
+            Length::Minutes if lan => self.pick(&[50, 500, 1_500]),
+            Length::Minutes => 2_000,
+            Length::Hours => self.pick(&[20_000, 60_000]),
+        };
         let hold = self.pick(&[20, 100, 600]);
         let shares = [self.pick(&[0, 10]), self.pick(&[0, 5]), self.pick(&[0, 20])];
         let write = self.pick(&[0, 800]);
@@ -302,7 +337,7 @@ impl Drawer<'_> {
     fn app(&mut self, setting: &Setting) {
         let allowed = &self.only.apps;
         let kind = self.pick(if allowed.is_empty() { &APPS } else { allowed });
-        let pause = self.pick(&[10, 50, 200]);
+        let pause = self.pick(if self.length == Length::Hours { &[5_000, 20_000] } else { &[10, 50, 200] });
         let detection = self.pick(DETECTIONS);
         let app = self.draft.table("app");
         set(app, "kind", word(kind));
@@ -314,7 +349,7 @@ impl Drawer<'_> {
         let request =
             |at: Micros, request: &str, node: &str| vec![("at", time(at)), ("do", word(request)), ("node", word(node))];
         if kind == AppPlan::TOKENS {
-            let every = self.log_time(300 * MS, 10 * S);
+            let every = self.log_time(300 * MS, 10 * S) * if self.length == Length::Hours { 100 } else { 1 };
             let mut often = request(2 * S, "snapshot", "random");
             often.push(("every", time(every)));
             self.draft.faults.extend([often, request(calm, "snapshot", "random")]);
@@ -335,166 +370,48 @@ impl Drawer<'_> {
             }
         }
     }
-
-    /// Draws the subset of fault kinds, and the faults; some are aimed at what another one has just begun.
-    fn faults(&mut self, setting: &Setting) {
-        let mut kinds: Vec<&'static str> = FAULTS.to_vec();
-        self.rng.shuffle(&mut kinds);
-        kinds.truncate(self.rng.between(1, 6) as usize);
-        kinds.retain(|&kind| setting.movable || kind != "move");
-        if kinds.contains(&"yield") {
-            // A defect: a leader that lost its lease, regained it and yields where nobody else can lead never stands again.
-            kinds.retain(|kind| !matches!(*kind, "crash" | "capacity"));
-            self.draft.table("capacity").retain(|(key, _)| *key != "ineligible");
-        }
-        let count = self.log_time(1, 40);
-        let (mut gone, mut blanks) = (0, 0);
-        let mut at = 0;
-        for _ in 0..count {
-            let Some(kind) = (!kinds.is_empty()).then(|| self.pick(&kinds)) else { break };
-            // Either any moment, or one while the network still deals with the fault before.
-            at = match self.rng.below(3) {
-                0 if at > 0 => at + self.log_time(MS, 3 * S),
-                _ => self.rng.between(1, setting.stress - 2 * S),
-            };
-            at = at.min(setting.stress - S);
-            // As many as a majority can spare; without one, all but one.
-            let spare = if setting.quorum { (setting.nodes - 1) / 2 } else { setting.nodes - 1 };
-            if kind == "crash" && gone >= spare {
-                continue;
-            }
-            // A peer remembers two boots without records: an older recording may be taken for a new one.
-            if kind == "reboot-blank" && blanks >= 2 && kinds.contains(&"attack") {
-                continue;
-            }
-            gone += u32::from(kind == "crash");
-            blanks += u32::from(kind == "reboot-blank");
-            let fault = self.fault(kind, at, setting);
-            self.draft.faults.push(fault);
-        }
-        if self.chance(60) {
-            self.aimed(setting, !kinds.contains(&"attack"));
-        }
-        let end = |action: &str| vec![("at", time(setting.stress)), ("do", word(action))];
-        self.draft.faults.push(end("heal"));
-        // A job whose member stays away is never announced as terminated.
-        if setting.workload == Workload::App || self.chance(50) {
-            let mut restart = end("restart");
-            restart.push(("node", word("all")));
-            self.draft.faults.push(restart);
-        }
-    }
-
-    /// Strikes the leader or the holder of a lock at a bad moment, some times: asleep for about as long as leases last, gone
-    /// for less than anybody notices, or both amid an election.
-    fn aimed(&mut self, setting: &Setting, blank: bool) {
-        let locks = setting.workload == Workload::Locks;
-        for _ in 0..self.rng.between(1, 4) {
-            let at = self.rng.between(5 * S, setting.stress - 4 * S);
-            let pause = self.chance(50);
-            let lasts = if pause { self.log_time(300 * MS, 8 * S) } else { self.log_time(5 * MS, S) };
-            let target = if locks && self.chance(70) { "holder" } else { "leader" };
-            if self.chance(30) {
-                let before = self.log_time(MS, 500 * MS);
-                self.draft.faults.push(vec![("at", time(at - before)), ("do", word("call")), ("node", word("random"))]);
-            }
-            let action = if pause { "pause" } else { "crash" };
-            let lasts = time(lasts.min(setting.stress - at));
-            let mut fault = vec![("at", time(at)), ("do", word(action)), ("node", word(target)), ("for", lasts)];
-            if !pause && blank && self.chance(30) {
-                fault.push(("records", word("lost")));
-            }
-            self.draft.faults.push(fault);
-        }
-    }
-
-    fn fault(&mut self, kind: &'static str, at: Micros, setting: &Setting) -> Pairs {
-        let action = if kind.starts_with("reboot") { "crash" } else { kind };
-        let mut fault = vec![("at", time(at)), ("do", word(action))];
-        let left = setting.stress - at;
-        // What hurts every frame ends before the network would have to be settled.
-        let harsh = left.min(setting.settle - 2 * S);
-        let target = match setting.workload {
-            Workload::Locks => self.pick(&["random", "leader", "holder"]),
-            Workload::Election | Workload::App => self.pick(&["random", "leader"]),
-        };
-        let probability = self.pick(&[5, 20, 50, 90]);
-        let mut add = |key, value: String| fault.push((key, value));
-        match kind {
-            "crash" | "yield" | "call" => add("node", word(target)),
-            "reboot" | "reboot-blank" | "pause" => {
-                add("node", word(target));
-                add("for", time(self.log_time(5 * MS, left)));
-                if kind == "reboot-blank" {
-                    add("records", word("lost"));
-                }
-            }
-            "partition" => {
-                add("cut", word(self.pick(&["random", "left-right", "top-bottom"])));
-                add("for", time(self.log_time(5 * MS, left)));
-            }
-            "loss" | "duplicate" | "corrupt" => {
-                add("probability", percent(probability));
-                add("for", time(self.log_time(5 * MS, harsh)));
-            }
-            "burst" => {
-                add("good", time(self.log_time(100 * MS, 5 * S)));
-                add("bad", time(self.log_time(10 * MS, S)));
-                add("for", time(self.log_time(100 * MS, harsh)));
-            }
-            "reorder" => {
-                add("probability", percent(probability));
-                add("delay", time(self.pick(&[1, 30, 200]) * MS));
-                add("for", time(self.log_time(5 * MS, harsh)));
-            }
-            "delay" => {
-                add("delay", format!("[\"0ms\", \"{}ms\"]", self.pick(&[5, 30, 100])));
-                add("for", time(self.log_time(5 * MS, harsh)));
-            }
-            "attack" => {
-                add("replay", percent(self.pick(&[10, 100])));
-                add("forge", percent(self.pick(&[0, 50])));
-                add("for", time(self.log_time(S, harsh)));
-            }
-            "one-way" => {
-                let from = self.rng.below(setting.nodes.into());
-                let to = (from + self.rng.between(1, u64::from(setting.nodes) - 1)) % u64::from(setting.nodes);
-                add("from", format!("[{from}]"));
-                add("to", format!("[{to}]"));
-                add("for", time(self.log_time(5 * MS, harsh)));
-            }
-            "move" => {
-                add("node", word("random"));
-                let [x, y] = [self.rng.below(60), self.rng.below(30)];
-                add("position", format!("[{x}, {y}]"));
-            }
-            // The names were listed: this is "capacity".
-            _ => {
-                let unfit = self.chance(15);
-                add("node", word(target));
-                add("capacity", if unfit { word("unfit") } else { self.rng.below(10_001).to_string() });
-            }
-        }
-        fault
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::draft::{get, micros};
     use super::*;
     use std::collections::BTreeSet;
 
     #[test]
     fn the_same_seed_and_index_draw_the_same_scenario() {
-        let all = Only::default();
-        assert_eq!(draw(3, 5, &all), draw(3, 5, &all));
-        assert_ne!(draw(3, 5, &all), draw(3, 6, &all));
-        assert_ne!(draw(3, 5, &all), draw(4, 5, &all));
+        let draw = |seed, index| draw(seed, Numbers::of(index), &Only::default(), Length::Minutes);
+        assert_eq!(draw(3, 5), draw(3, 5));
+        assert_ne!(draw(3, 5), draw(3, 6));
+        assert_ne!(draw(3, 5), draw(4, 5));
+    }
+
+    #[test]
+    fn a_network_can_be_drawn_again_with_other_faults() {
+        let draw = |network, faults| draw(3, Numbers { network, faults }, &Only::default(), Length::Minutes);
+        let (own, other) = (draw(5, 5), draw(5, 9));
+        assert_eq!(own.tables, other.tables);
+        assert_eq!(own.head[1..], other.head[1..]);
+        assert_ne!(own.faults, other.faults);
+        assert_eq!([own.get("name"), other.get("name")], [Some("\"campaign-3-5\""), Some("\"campaign-3-5-9\"")]);
+    }
+
+    #[test]
+    fn long_scenarios_last_hours_and_have_outages_of_an_hour_and_more() {
+        let drafts: Vec<Draft> =
+            (0..40).map(|index| draw(1, Numbers::of(index), &Only::default(), Length::Hours)).collect();
+        let times = |draft: &Draft| draft.faults.iter().filter_map(|fault| micros(get(fault, "for")?)).max();
+        assert!(drafts.iter().filter_map(times).max() > Some(H));
+        for draft in drafts {
+            let scenario = draft.scenario("draft").unwrap().world;
+            assert!(scenario.duration > H / 2 && scenario.nodes <= 5, "{}", draft.text());
+        }
     }
 
     #[test]
     fn every_algorithm_every_shape_and_every_fault_is_drawn() {
-        let texts: Vec<String> = (0..600).map(|index| draw(1, index, &Only::default()).text()).collect();
+        let texts: Vec<String> =
+            (0..600).map(|index| draw(1, Numbers::of(index), &Only::default(), Length::Minutes).text()).collect();
         let drawn = |text: &str| texts.iter().any(|scenario| scenario.contains(text));
         for name in AnyElection::of_one_leader().chain([AnyMutex::NAMES, &APPS, DETECTIONS].concat()) {
             assert!(drawn(&format!("= \"{name}")), "{name}");
@@ -514,10 +431,10 @@ mod tests {
         let only = Only::new(&["lamport".to_owned(), "ring".to_owned()]).unwrap();
         let mut subsets = BTreeSet::new();
         for index in 0..50 {
-            let scenario = draw(2, index, &only).scenario("draft").unwrap();
+            let scenario = draw(2, Numbers::of(index), &only, Length::Minutes).scenario("draft").unwrap();
             assert!(scenario.election.starts_with("ring"));
             assert_eq!(scenario.world.locks.unwrap().mutex, "lamport");
-            let draft = draw(2, index, &only);
+            let draft = draw(2, Numbers::of(index), &only, Length::Minutes);
             subsets.insert(draft.faults.iter().map(|fault| fault[1].1.clone()).collect::<BTreeSet<_>>());
         }
         assert!(subsets.len() > 30, "{}", subsets.len());

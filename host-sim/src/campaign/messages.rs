@@ -70,21 +70,34 @@ pub(super) fn all() -> Vec<String> {
     named.filter(|message| !message.starts_with("clusters/") && !UNDRAWN.contains(&message.as_str())).collect()
 }
 
-/// The frames of a run. Names are told apart by what the run has: one election, at most one lock or application.
-pub(super) fn of_run(scenario: &Scenario, outcome: &Outcome) -> BTreeMap<String, u64> {
-    let plain = |words: &str| words.split(':').next().unwrap_or_default().to_owned();
-    let mut words: Vec<String> = WHOLE.into_iter().map(|kind| word(kind).to_owned()).collect();
-    words.push(plain(&scenario.election));
-    words.extend(scenario.world.locks.as_ref().map(|locks| plain(&locks.mutex)));
-    if let Some(app) = &scenario.world.app {
-        let observer = if app.terminates() { app.detection.clone() } else { "snapshot".to_owned() };
-        words.extend([app.kind.clone(), observer, "clock-sync".to_owned()]);
+/// The names of a run's messages, told apart by what the run has: one election, at most one lock or application.
+pub(super) struct Named(Vec<String>);
+
+impl Named {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let plain = |words: &str| words.split(':').next().unwrap_or_default().to_owned();
+        let mut words: Vec<String> = WHOLE.into_iter().map(|kind| word(kind).to_owned()).collect();
+        words.push(plain(&scenario.election));
+        words.extend(scenario.world.locks.as_ref().map(|locks| plain(&locks.mutex)));
+        if let Some(app) = &scenario.world.app {
+            let observer = if app.terminates() { app.detection.clone() } else { "snapshot".to_owned() };
+            words.extend([app.kind.clone(), observer, "clock-sync".to_owned()]);
+        }
+        Self(words)
     }
-    let mut frames = BTreeMap::new();
-    for (name, count) in outcome.frames.kinds() {
+
+    /// Returns the name of a message with the word of its kind.
+    pub(super) fn message(&self, name: &str) -> String {
         let has = |word: &&String| NAMES.get(word.as_str()).is_some_and(|names| names.contains(name));
-        let word = words.iter().find(has).map_or("unknown", String::as_str);
-        *frames.entry(format!("{word}/{name}")).or_default() += count.frames;
+        format!("{}/{name}", self.0.iter().find(has).map_or("unknown", String::as_str))
     }
-    frames
+
+    /// Returns the frames of the run by message.
+    pub(super) fn frames(&self, outcome: &Outcome) -> BTreeMap<String, u64> {
+        let mut frames = BTreeMap::new();
+        for (name, count) in outcome.frames.kinds() {
+            *frames.entry(self.message(name)).or_default() += count.frames;
+        }
+        frames
+    }
 }

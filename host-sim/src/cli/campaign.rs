@@ -1,7 +1,7 @@
 //! `conclave campaign`: scenarios drawn at random, every checker, and a small file for each violation.
 
 use super::shards::{Header, ShardArgs, Work};
-use crate::campaign::{Campaign, CampaignReport, Found, Only};
+use crate::campaign::{Campaign, CampaignReport, Found, Length, Only};
 use clap::Args;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,15 @@ pub(super) struct CampaignArgs {
     /// Draw these elections, locks and applications only.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     only: Vec<String>,
-    /// Play the scenario of this number only.
-    #[arg(long, value_name = "INDEX", conflicts_with_all = ["hours", "runs", "outcomes"])]
-    scenario: Option<u64>,
+    /// Draw scenarios of hours, with outages of up to an hour and more, among few nodes.
+    #[arg(long)]
+    long: bool,
+    /// Let what was reached guide the draws: networks that led to new states are drawn again with other faults.
+    #[arg(long, conflicts_with = "outcomes")]
+    guided: bool,
+    /// Play the scenario of this number only; of a guided campaign, the numbers of its network and of its faults: 12-40.
+    #[arg(long, value_name = "INDEX", value_parser = numbers, conflicts_with_all = ["hours", "runs", "outcomes", "guided"])]
+    scenario: Option<(u64, u64)>,
     /// How many scenarios with a violation are shrunk; the others are kept as they were drawn.
     #[arg(long, value_name = "N", default_value_t = SHRUNK)]
     shrink: usize,
@@ -40,7 +46,15 @@ pub(super) struct CampaignArgs {
 pub(super) const EXAMPLES: &str = "Examples:
   conclave campaign --hours 10
   conclave campaign --runs 200 --seed 7 --only bully lamport
-  conclave campaign --hours 1000 --json > campaign.json";
+  conclave campaign --hours 5 --guided
+  conclave campaign --hours 1000 --long --json > campaign.json";
+
+/// Reads the number of a scenario, or those of its network and of its faults.
+fn numbers(text: &str) -> Result<(u64, u64), String> {
+    let (network, faults) = text.split_once('-').unwrap_or((text, text));
+    let both = network.parse().ok().zip(faults.parse().ok());
+    both.ok_or("expected a number, or two as in 12-40".to_owned())
+}
 
 /// How many scenarios are shrunk, if the user does not say.
 pub(super) const SHRUNK: usize = 5;
@@ -53,11 +67,15 @@ const HOURS_MAX: f64 = 100_000.0;
 pub(super) fn run(args: &CampaignArgs) -> super::Ended {
     let campaign = campaign(args)?;
     let bar = super::progress(campaign.runs, "{wide_bar} {pos}/{len} scenarios, {elapsed}, {eta} left");
-    let part = args.scenario.map_or_else(|| args.shards.part(0..campaign.runs), |index| vec![index]);
-    let played = campaign.play(part.clone(), || bar.inc(1));
+    let part = args.shards.part(0..campaign.runs);
+    let played = match args.scenario {
+        Some((network, faults)) => vec![campaign.play_on(network, faults)],
+        None if args.guided => campaign.play_guided(|| bar.inc(1)),
+        None => campaign.play(part.clone(), || bar.inc(1)),
+    };
     bar.finish_and_clear();
     if let Some(path) = &args.shards.outcomes {
-        let work = Work::Campaign { seed: campaign.seed, only: args.only.clone() };
+        let work = Work::Campaign { seed: campaign.seed, only: args.only.clone(), long: args.long };
         Header::new(work, 0..campaign.runs)?.write(path, part.into_iter().zip(played))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -70,8 +88,14 @@ pub(super) fn print(report: &CampaignReport, folder: &Path, json: bool) -> super
     Ok(super::report(report, json, show, report.holds()))
 }
 
+/// Returns a campaign of one scenario.
+pub(super) fn of(seed: u64, only: &[String], long: bool, shrink: usize) -> Result<Campaign, String> {
+    let length = if long { Length::Hours } else { Length::Minutes };
+    Ok(Campaign { seed, runs: 1, only: Only::new(only)?, length, shrink })
+}
+
 fn campaign(args: &CampaignArgs) -> Result<Campaign, String> {
-    let all = Campaign { seed: args.seed, runs: 1, only: Only::new(&args.only)?, shrink: args.shrink };
+    let all = of(args.seed, &args.only, args.long, args.shrink)?;
     match (args.runs, args.hours) {
         (Some(runs), _) if !(1..=RUNS_MAX).contains(&runs) => Err(format!("--runs must be from 1 to {RUNS_MAX}")),
         (Some(runs), _) => Ok(Campaign { runs, ..all }),
@@ -108,6 +132,7 @@ fn show(report: &CampaignReport) -> std::io::Result<()> {
     for (kind, count) in &report.frames {
         writeln!(out, "  {kind:<28} {count:>12}")?;
     }
+    writeln!(out, "\n  {} pairs of a node's state and a message that arrived in it", report.pairs)?;
     match report.missing.len() {
         0 => writeln!(out, "\n  every kind of fault and message occurred")?,
         _ if report.complete => writeln!(out, "\n  did not occur: {}", report.missing.join(", "))?,

@@ -3,11 +3,13 @@
 #![expect(clippy::disallowed_types, reason = "how fast a search is, the wall clock tells")]
 
 use crate::base::nearest::unknown;
+use crate::explore::schedule::{IMPOSSIBLE, Schedule};
 use crate::explore::search::{Limits, Violation};
 use crate::explore::{self, Outcome, Search, diagram};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 #[derive(Args)]
@@ -27,6 +29,12 @@ pub(super) struct CheckArgs {
     /// Run the searches that take minutes too.
     #[arg(long)]
     full: bool,
+    /// The folder for the schedules of runs that break a property.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+    /// Replay the schedule of a run that broke a property, move by move.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithms", "nodes", "full", "out"])]
+    replay: Option<PathBuf>,
     /// Print one JSON object and nothing else.
     #[arg(long)]
     json: bool,
@@ -36,6 +44,7 @@ pub(super) const EXAMPLES: &str = "Examples:
   conclave check ricart-agrawala
   conclave check bully ring --nodes 4 --states 100000000
   conclave check textbook                    the lock of the textbooks, and how it breaks
+  conclave check --replay check-textbook-3-duplicates-and-loss.toml
   conclave check --full --json > check.json";
 
 /// What came of all searches.
@@ -60,6 +69,8 @@ struct Broken {
     why: &'static str,
     /// Its moves, none of which can be left out.
     steps: Vec<String>,
+    /// The file that replays it; none for a violation that is about a whole search, or that was replayed.
+    file: Option<String>,
     #[serde(skip)]
     picture: String,
 }
@@ -78,6 +89,9 @@ struct Searched {
 /// Runs the searches; returns 0 if none found a violation.
 pub(super) fn run(args: &CheckArgs) -> super::Ended {
     let limits = limits(args)?;
+    if let Some(path) = &args.replay {
+        return replay(path, limits, args.json);
+    }
     let searches = chosen(args)?;
     let bar = super::progress(searches.len() as u64, "{wide_bar} {pos}/{len} searches, {elapsed}");
     let began = Instant::now();
@@ -91,8 +105,34 @@ pub(super) fn run(args: &CheckArgs) -> super::Ended {
         })
         .collect();
     bar.finish_and_clear();
-    let report = CheckReport::new(&searches, &outcomes, began.elapsed().as_secs_f64());
+    let mut report = CheckReport::new(&searches, &outcomes, began.elapsed().as_secs_f64());
+    report.write_schedules(&searches, &outcomes, &args.out)?;
     Ok(super::report(&report, args.json, show, report.violations.is_empty()))
+}
+
+/// Replays a schedule; returns 1 if it still breaks a property.
+fn replay(path: &Path, limits: Limits, json: bool) -> super::Ended {
+    let name = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{name}: the schedule cannot be read: {error}"))?;
+    let schedule = Schedule::parse(&text).map_err(|why| format!("{name}: {why}"))?;
+    let nodes =
+        super::in_range("nodes", schedule.nodes as u64, &explore::NODES).map_err(|why| format!("{name}: {why}"))?;
+    let mut all = explore::all(nodes as usize);
+    all.push(explore::textbook(nodes as usize));
+    all.retain(|search| search.algorithm == schedule.algorithm && search.name == schedule.search);
+    let [search] = &all[..] else {
+        let Schedule { algorithm, search, nodes, .. } = &schedule;
+        return Err(format!("{name}: there is no search \"{search}\" of {algorithm} among {nodes} nodes"));
+    };
+    let began = Instant::now();
+    let outcome = search.replay(&schedule.moves, limits);
+    if let Some(Violation { why: IMPOSSIBLE, steps, .. }) = &outcome.violation {
+        let (number, step) = (steps.len() + 1, schedule.moves.get(steps.len()).map_or("", String::as_str));
+        return Err(format!("{name}: move {number} is impossible: {step}\n  the algorithm or the search has changed"));
+    }
+    let report = CheckReport::new(&all, &[outcome], began.elapsed().as_secs_f64());
+    Ok(super::report(&report, json, show, report.violations.is_empty()))
 }
 
 fn limits(args: &CheckArgs) -> Result<Limits, String> {
@@ -131,6 +171,7 @@ impl CheckReport {
                 search: search.name,
                 why,
                 steps: steps.iter().map(|step| step.detail.clone()).collect(),
+                file: None,
                 picture: diagram(steps, search.nodes),
             })
         };
@@ -151,6 +192,22 @@ impl CheckReport {
             seconds,
         }
     }
+
+    /// Writes a schedule for each violation that has moves.
+    fn write_schedules(&mut self, searches: &[Search], outcomes: &[Outcome], folder: &Path) -> Result<(), String> {
+        let violations = searches.iter().zip(outcomes).filter_map(|(search, outcome)| {
+            let violation = outcome.violation.as_ref()?;
+            Some(Schedule::new(search, violation))
+        });
+        for (broken, schedule) in self.violations.iter_mut().zip(violations) {
+            let Some(schedule) = schedule else { continue };
+            let path = folder.join(schedule.file());
+            let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, schedule.text()));
+            written.map_err(|error| format!("{}: the schedule cannot be written: {error}", path.display()))?;
+            broken.file = Some(schedule.file());
+        }
+        Ok(())
+    }
 }
 
 fn show(report: &CheckReport) -> io::Result<()> {
@@ -162,13 +219,16 @@ fn show(report: &CheckReport) -> io::Result<()> {
         let complete = if *complete { "yes" } else { "no" };
         writeln!(out, "  {algorithm:<18} {search:<28} {states:>12} {depth:>6} {complete:>11}")?;
     }
-    for Broken { algorithm, search, why, steps, picture } in &report.violations {
+    for Broken { algorithm, search, why, steps, file, picture } in &report.violations {
         writeln!(out, "\nVIOLATION in {algorithm}, {search}: {why}")?;
         if !steps.is_empty() {
             writeln!(out, "\n{picture}")?;
             for (number, step) in (1..).zip(steps) {
                 writeln!(out, "{number:>4}  {step}")?;
             }
+        }
+        if let Some(file) = file {
+            writeln!(out, "\n  replay: conclave check --replay {file}")?;
         }
     }
     let rate = *states as f64 / seconds.max(1e-3);

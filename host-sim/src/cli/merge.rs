@@ -3,7 +3,7 @@
 use super::campaign as drawn;
 use super::shards::{self, Work};
 use crate::Scenario;
-use crate::campaign::{Campaign, Only, Played};
+use crate::campaign::{Campaign, Played};
 use crate::check;
 use crate::metrics::run::Outcome;
 use crate::metrics::seeds;
@@ -44,8 +44,9 @@ pub(super) fn run(args: &MergeArgs) -> super::Ended {
             let outcomes: Vec<Outcome> = shards::outcomes(header.all, parts)?;
             Ok(super::run::print(&seeds::report(&scenario, &outcomes), args.json, args.csv))
         }
-        Work::Campaign { seed, only } => {
-            let campaign = Campaign { seed, runs: header.all.end, only: Only::new(&only)?, shrink: args.shrink };
+        Work::Campaign { seed, only, long } => {
+            let campaign = drawn::of(seed, &only, long, args.shrink)?;
+            let campaign = Campaign { runs: header.all.end, ..campaign };
             let played: Vec<Played> = shards::outcomes(header.all, parts)?;
             drawn::print(&campaign.report(&played), &args.out, args.json)
         }

@@ -51,7 +51,7 @@ pub(super) enum Work {
     /// A scenario, with the flags that override it.
     Run { file: String, text: String, election: Option<String>, mutex: Option<String>, detection: Option<String> },
     /// Scenarios that were drawn.
-    Campaign { seed: u64, only: Vec<String> },
+    Campaign { seed: u64, only: Vec<String>, long: bool },
 }
 
 /// The first line of a file: what all parts have in common.

@@ -435,6 +435,8 @@ impl<S: Explored> Model for AppModel<S> {
             Event::Send => (None, "may send".to_owned(), format!("{node} may send")),
             Event::Ask => (None, "gets the command".to_owned(), format!("{node} gets the command")),
         };
+        // What a node draws tells two moves apart that are alike otherwise.
+        let detail = format!("{detail}, draws {draw}");
         Described { node: Some(node), received, sent, text, detail }
     }
 }

@@ -10,8 +10,9 @@
 //! from any moment on. No node announces termination while a node works or work is in flight; and every node learns of it.
 
 use super::app_model::{AppModel, Bounds, Explored, NODES, Waves};
-use super::search::{Limits, explore};
-use super::{Outcome, Search};
+use super::schedule::Course;
+use super::search::explore;
+use super::{Outcome, Run, Search};
 use protocol::algorithm::{Algorithm, Context, Input, Outbox, Scope};
 use protocol::service::app_service::{Command, ObservedApp};
 use protocol::service::demo::diffusing;
@@ -68,15 +69,15 @@ impl Waves for Wave<NODES> {
 }
 
 /// Explores an application. Every run must end, and end well.
-pub fn explore_app<S: Explored>(
+pub fn explore_app<'a, S: Explored>(
     (bounds, command): (Bounds, S::Command),
-    limits: Limits,
+    course: impl Into<Course<'a>>,
     make: impl Fn(usize) -> S,
     begin: Option<S::Command>,
 ) -> Outcome {
     let mut model = AppModel::new(bounds, command);
     let first = model.first(make, begin);
-    let found = explore(&mut model, first, limits);
+    let found = explore(&mut model, first, course);
     let (last, complete) = model.ends();
     let reached = if last > 0 && complete == last { Ok(()) } else { Err("a run ends and not everything is done") };
     Outcome::new(found, reached)
@@ -91,10 +92,10 @@ pub const BANK: Bounds =
 
 /// Explores snapshots of a bank.
 #[must_use]
-pub fn explore_bank(bounds: Bounds, limits: Limits) -> Outcome {
+pub fn explore_bank<'a>(bounds: Bounds, course: impl Into<Course<'a>>) -> Outcome {
     type Bank = ObservedApp<Tokens<NODES>, NoDetection, NODES>;
     let make = |_| Bank::all(Tokens::new(TOKENS, Duration::ZERO), NoDetection);
-    explore_app((bounds, Command::SNAPSHOT), limits, make, None)
+    explore_app((bounds, Command::SNAPSHOT), course, make, None)
 }
 
 /// A job, watched by the first node.
@@ -103,31 +104,25 @@ pub const JOB: Bounds =
 
 /// Explores the termination of a job of so many units.
 #[must_use]
-pub fn explore_job<D>(bounds: Bounds, units: u32, limits: Limits) -> Outcome
+pub fn explore_job<'a, D>(bounds: Bounds, units: u32, course: impl Into<Course<'a>>) -> Outcome
 where
     D: Detection<Message: Debug + Send + Sync> + Waves + Clone + Debug + Default + Send + Sync,
 {
     let make = |_| ObservedApp::<_, D, NODES>::all(Diffusing::new(Duration::ZERO), D::default());
     let start = Command::Application(diffusing::Command::Start { units });
-    explore_app((bounds, Command::DETECT_TERMINATION), limits, make, Some(start))
+    explore_app((bounds, Command::DETECT_TERMINATION), course, make, Some(start))
 }
 
 /// Returns the searches of applications, which are of three nodes.
 pub(super) fn all() -> Vec<Search> {
-    let search = |algorithm, name, run: Box<dyn Fn(Limits) -> Outcome + Send + Sync>| Search {
-        algorithm,
-        name,
-        nodes: NODES,
-        is_long: false,
-        is_cut: true,
-        run,
-    };
-    let bank = |name, bounds| search("snapshot", name, Box::new(move |limits| explore_bank(bounds, limits)));
+    let search =
+        |algorithm, name, run: Run| Search { algorithm, name, nodes: NODES, is_long: false, is_cut: true, run };
+    let bank = |name, bounds| search("snapshot", name, Box::new(move |course| explore_bank(bounds, course)));
     let wave = |name, units, bounds| {
-        search("wave", name, Box::new(move |limits| explore_job::<Wave<NODES>>(bounds, units, limits)))
+        search("wave", name, Box::new(move |course| explore_job::<Wave<NODES>>(bounds, units, course)))
     };
     let tree = |name, units, bounds| {
-        let run = move |limits| explore_job::<DijkstraScholten<NODES>>(bounds, units, limits);
+        let run = move |course: Course<'_>| explore_job::<DijkstraScholten<NODES>>(bounds, units, course);
         search("dijkstra-scholten", name, Box::new(run))
     };
     let unwatched = Bounds { askers: &[], ..JOB };

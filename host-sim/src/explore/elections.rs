@@ -13,7 +13,8 @@
 //! suspicions and reboots there are. A step beyond them is not followed; what lies within is explored completely.
 
 use super::election_model::{Bounds, ElectionModel, Explored};
-use super::search::{Limits, explore};
+use super::schedule::Course;
+use super::search::explore;
 use super::{Outcome, Search};
 use protocol::election::{Bully, ChangRoberts, Clusters, Lelann, Ring, Wireless, WirelessFlat};
 
@@ -44,18 +45,22 @@ pub const GROUP: Bounds = Bounds { starters: &[0, 1, 2], ..NEAR };
 
 /// Explores an election. The best node must be among the winners: a search that reaches no election proves nothing.
 #[must_use]
-pub fn explore_election<E: Explored>(links: &[(usize, usize)], bounds: Bounds, limits: Limits) -> Outcome {
+pub fn explore_election<'a, E: Explored>(
+    links: &[(usize, usize)],
+    bounds: Bounds,
+    course: impl Into<Course<'a>>,
+) -> Outcome {
     if bounds.members <= 3 {
-        explore_among::<E, 3>(links, bounds, limits)
+        explore_among::<E, 3>(links, bounds, course.into())
     } else {
-        explore_among::<E, 4>(links, bounds, limits)
+        explore_among::<E, 4>(links, bounds, course.into())
     }
 }
 
-fn explore_among<E: Explored, const N: usize>(links: &[(usize, usize)], bounds: Bounds, limits: Limits) -> Outcome {
+fn explore_among<E: Explored, const N: usize>(links: &[(usize, usize)], bounds: Bounds, course: Course<'_>) -> Outcome {
     let mut model = ElectionModel::<E, N>::new(links, bounds);
     let first = model.first();
-    let mut found = explore(&mut model, first, limits);
+    let mut found = explore(&mut model, first, course);
     if let Ok(figures) = &mut found {
         figures.complete &= !model.overflowed();
     }
@@ -205,7 +210,7 @@ fn searches_of<E: Explored>(word: &'static str, nodes: usize) -> Vec<Search> {
         nodes,
         is_long,
         is_cut: true,
-        run: Box::new(move |limits| explore_election::<E>(links, bounds, limits)),
+        run: Box::new(move |course| explore_election::<E>(links, bounds, course)),
     };
     named.into_iter().map(search).collect()
 }

@@ -11,7 +11,8 @@
 use super::Outcome;
 use super::context::{context, id, roster};
 use super::interned::{Fingerprints, Interned};
-use super::search::{Described, Figures, Limits, Model, Stop, Violation, explore};
+use super::schedule::Course;
+use super::search::{Described, Figures, Model, Stop, Violation, explore};
 use protocol::algorithm::{Algorithm, Context, Fact, Input, Outbox, Output};
 use protocol::base::ids::Roster;
 use protocol::base::lamport::LamportTime;
@@ -329,7 +330,10 @@ fn term(leader: usize) -> Term {
 /// # Errors
 ///
 /// If two nodes act at one moment.
-pub fn explore_leases(bounds: Bounds, limits: Limits) -> Result<(Figures, BTreeSet<usize>), Box<Violation>> {
+pub fn explore_leases<'a>(
+    bounds: Bounds,
+    course: impl Into<Course<'a>>,
+) -> Result<(Figures, BTreeSet<usize>), Box<Violation>> {
     let mut model = LeaseModel {
         roster: roster(NODES),
         bounds,
@@ -348,7 +352,7 @@ pub fn explore_leases(bounds: Bounds, limits: Limits) -> Result<(Figures, BTreeS
         named: 0,
         crashed: false,
     };
-    let figures = explore(&mut model, first, limits)?;
+    let figures = explore(&mut model, first, course)?;
     Ok((figures, model.acted))
 }
 
@@ -365,9 +369,9 @@ pub const SEARCHES: [(&str, Bounds); 3] = [
 
 /// Explores the leases. Both candidates must act in some state: a search in which nobody acts proves nothing.
 #[must_use]
-pub fn judge(bounds: Bounds, limits: Limits) -> Outcome {
+pub fn judge<'a>(bounds: Bounds, course: impl Into<Course<'a>>) -> Outcome {
     let mut acted = BTreeSet::new();
-    let found = explore_leases(bounds, limits).map(|(figures, nodes)| {
+    let found = explore_leases(bounds, course).map(|(figures, nodes)| {
         acted = nodes;
         figures
     });

@@ -17,23 +17,32 @@
 
 use super::lock_model::{Bounds, LockModel, Network, TWO};
 use super::lock_node::{Explored, Memory};
-use super::search::{Limits, explore};
+use super::schedule::Course;
+use super::search::explore;
 use super::{Outcome, Search};
 use protocol::mutex::{Central, Lamport, Maekawa, Raymond, RicartAgrawala, SuzukiKasami, TokenRing, Voting};
 
 /// Explores a lock. A node must hold it sometimes: a search that reaches no grant proves nothing.
-pub fn explore_lock<L: Explored>(bounds: Bounds, limits: Limits, lock: impl Fn(usize) -> L) -> Outcome {
+pub fn explore_lock<'a, L: Explored>(
+    bounds: Bounds,
+    course: impl Into<Course<'a>>,
+    lock: impl Fn(usize) -> L,
+) -> Outcome {
     if bounds.members <= 3 {
-        explore_among::<L, 3>(bounds, limits, lock)
+        explore_among::<L, 3>(bounds, course.into(), lock)
     } else {
-        explore_among::<L, 4>(bounds, limits, lock)
+        explore_among::<L, 4>(bounds, course.into(), lock)
     }
 }
 
-fn explore_among<L: Explored, const N: usize>(bounds: Bounds, limits: Limits, lock: impl Fn(usize) -> L) -> Outcome {
+fn explore_among<L: Explored, const N: usize>(
+    bounds: Bounds,
+    course: Course<'_>,
+    lock: impl Fn(usize) -> L,
+) -> Outcome {
     let mut model = LockModel::<L, N>::new(bounds, lock);
     let first = model.first();
-    let found = explore(&mut model, first, limits);
+    let found = explore(&mut model, first, course);
     let reached = if model.held() > 0 { Ok(()) } else { Err("no node ever holds the lock") };
     Outcome::new(found, reached)
 }
@@ -229,7 +238,7 @@ fn searches_of<L: Searches>(word: &'static str, nodes: usize) -> Vec<Search> {
         is_long: LONG.contains(&(word, name)),
         // A search up to a Lamport time ends there.
         is_cut: bounds.time_max < TWO.time_max,
-        run: Box::new(move |limits| explore_lock(bounds, limits, |_| L::default())),
+        run: Box::new(move |course| explore_lock(bounds, course, |_| L::default())),
     };
     named.map(search).collect()
 }

@@ -18,11 +18,13 @@ pub mod lease_model;
 pub mod lock_model;
 mod lock_node;
 pub mod locks;
+pub mod schedule;
 pub mod search;
 pub mod textbook;
 
 pub use diagram::diagram;
 pub use lock_node::{Event as LockEvent, Explored as ExploredLock, Known, Memory};
+use schedule::Course;
 use search::{Figures, Limits, Violation};
 
 /// What came of a search.
@@ -65,6 +67,9 @@ impl Outcome {
     }
 }
 
+/// How a search runs.
+type Run = Box<dyn Fn(Course<'_>) -> Outcome + Send + Sync>;
+
 /// One search of an algorithm.
 pub struct Search {
     /// The word for the algorithm.
@@ -77,14 +82,20 @@ pub struct Search {
     pub is_long: bool,
     /// Whether it ends at bounds of numbers, such as terms or Lamport times, and not by itself.
     pub is_cut: bool,
-    run: Box<dyn Fn(Limits) -> Outcome + Send + Sync>,
+    run: Run,
 }
 
 impl Search {
     /// Visits every state within the limits.
     #[must_use]
     pub fn run(&self, limits: Limits) -> Outcome {
-        (self.run)(limits)
+        (self.run)(Course::Every(limits))
+    }
+
+    /// Makes the moves of a schedule, then visits every state within the limits.
+    #[must_use]
+    pub fn replay(&self, moves: &[String], limits: Limits) -> Outcome {
+        (self.run)(Course::Along(moves, limits))
     }
 }
 
@@ -104,7 +115,7 @@ pub fn all(nodes: usize) -> Vec<Search> {
             nodes,
             is_long: false,
             is_cut: true,
-            run: Box::new(move |limits| lease_model::judge(bounds, limits)),
+            run: Box::new(move |course| lease_model::judge(bounds, course)),
         }));
         searches.extend(apps::all());
         searches.extend(commit_model::all());
@@ -122,8 +133,8 @@ pub fn textbook(nodes: usize) -> Search {
         nodes,
         is_long: false,
         is_cut: false,
-        run: Box::new(move |limits| {
-            locks::explore_lock(bounds, limits, |_| textbook::Textbook::new(textbook::Fault::Textbook))
+        run: Box::new(move |course| {
+            locks::explore_lock(bounds, course, |_| textbook::Textbook::new(textbook::Fault::Textbook))
         }),
     }
 }

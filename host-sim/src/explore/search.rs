@@ -9,6 +9,7 @@
 //! number of cores, and the counterexample that is found is a shortest one.
 
 use super::interned::Fingerprints;
+use super::schedule::{Course, along};
 use rayon::prelude::*;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, Hash};
@@ -183,12 +184,24 @@ fn fingerprint(state: &impl Hash) -> u64 {
     Fingerprints::default().hash_one(state)
 }
 
-/// Visits every state that can be reached from `first`.
+/// Visits every state that can be reached from `first`, or after the moves of a schedule.
 ///
 /// # Errors
 ///
 /// If a run breaks a property, or lets a node wait for ever.
-pub fn explore<M: Model>(model: &mut M, first: M::State, limits: Limits) -> Result<Figures, Box<Violation>> {
+pub fn explore<'a, M: Model>(
+    model: &mut M,
+    first: M::State,
+    course: impl Into<Course<'a>>,
+) -> Result<Figures, Box<Violation>> {
+    match course.into() {
+        Course::Every(limits) => explore_all(model, first, limits),
+        Course::Along(moves, limits) => along(model, first, moves, limits),
+    }
+}
+
+/// Visits every state that can be reached from `first`.
+pub(super) fn explore_all<M: Model>(model: &mut M, first: M::State, limits: Limits) -> Result<Figures, Box<Violation>> {
     let visited = Visited {
         numbers: HashMap::default(),
         parents: Vec::new(),

@@ -8,6 +8,8 @@ mod broker;
 #[cfg(unix)]
 mod browser;
 mod check;
+#[cfg(unix)]
+mod cluster;
 mod compare;
 mod demo;
 #[cfg(unix)]

@@ -11,7 +11,8 @@ use host_sim::explore::elections::{GROUP, explore_election};
 use host_sim::explore::lease_model::{self, Belief, NAMED, Skew};
 use host_sim::explore::lock_model::{Bounds, TWO};
 use host_sim::explore::locks::{ALL, AMNESIAC, CRASHING, DUPLICATING, ONCE, RENEWING, SUSPECTING, explore_lock, slow};
-use host_sim::explore::search::Limits;
+use host_sim::explore::schedule::Course;
+use host_sim::explore::search::{Limits, Violation};
 use host_sim::explore::textbook::{Fault, Textbook};
 use host_sim::explore::{self, ExploredLock, Outcome};
 use protocol::election::{Bully, ChangRoberts};
@@ -22,7 +23,13 @@ use std::collections::BTreeSet;
 struct Row {
     name: &'static str,
     property: &'static str,
-    search: Box<dyn Fn() -> Outcome>,
+    search: Box<dyn Fn(Course<'_>) -> Outcome>,
+}
+
+impl Row {
+    fn run(&self) -> Outcome {
+        (self.search)(Limits::NONE.into())
+    }
 }
 
 const TWO_HOLD: &str = "two hold the lock";
@@ -36,7 +43,7 @@ const TWO_LEAD: &str = "a node follows one leader of a term, a message names ano
 const NO_WINNER: &str = "the best node never wins";
 const TWO_ACT: &str = "two nodes act at once";
 
-fn row(name: &'static str, property: &'static str, search: impl Fn() -> Outcome + 'static) -> Row {
+fn row(name: &'static str, property: &'static str, search: impl Fn(Course<'_>) -> Outcome + 'static) -> Row {
     Row { name, property, search: Box::new(search) }
 }
 
@@ -46,19 +53,19 @@ fn lock<L: ExploredLock + Default + 'static>(
     bounds: Bounds,
     property: &'static str,
 ) -> Row {
-    row(name, property, move || explore_lock(bounds, Limits::NONE, |_| Planted { lock: L::default(), bug }))
+    row(name, property, move |course| explore_lock(bounds, course, |_| Planted { lock: L::default(), bug }))
 }
 
 fn elect<E: Explored>(name: &'static str, bounds: election_model::Bounds, property: &'static str) -> Row {
-    row(name, property, move || explore_election::<E>(&[], bounds, Limits::NONE))
+    row(name, property, move |course| explore_election::<E>(&[], bounds, course))
 }
 
 fn textbook(name: &'static str, fault: Fault, bounds: Bounds, property: &'static str) -> Row {
-    row(name, property, move || explore_lock(bounds, Limits::NONE, |_| Textbook::new(fault)))
+    row(name, property, move |course| explore_lock(bounds, course, |_| Textbook::new(fault)))
 }
 
 fn lease(name: &'static str, bounds: lease_model::Bounds) -> Row {
-    row(name, TWO_ACT, move || lease_model::judge(bounds, Limits::NONE))
+    row(name, TWO_ACT, move |course| lease_model::judge(bounds, course))
 }
 
 #[rustfmt::skip]
@@ -153,7 +160,7 @@ fn elections_and_services() -> Vec<Row> {
         lease("a leader acts as long as no other is named", lease_model::Bounds { belief: Belief::Stale, ..NAMED }),
         lease("a leader's lease is counted from the wrong end", lease_model::Bounds { skew: Skew::Late, ..NAMED }),
         lease("a grantor that rebooted grants at once", lease_model::Bounds { end: 3, crashes: true, skew: Skew::Hasty, ..NAMED }),
-        row("a marker overtakes a message", "the sum is not conserved", move || explore_bank(unordered, Limits::NONE)),
+        row("a marker overtakes a message", "the sum is not conserved", move |course| explore_bank(unordered, course)),
     ]
 }
 
@@ -162,10 +169,19 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn every_planted_bug_is_found_by_the_property_that_it_breaks() {
+fn every_planted_bug_is_found_by_the_property_that_it_breaks_and_replays_from_its_schedule() {
     let missed = |row: &Row| {
-        let found = (row.search)().why();
-        (found != Some(row.property)).then(|| format!("{}: found {found:?}, not {:?}", row.name, row.property))
+        let outcome = row.run();
+        let found = outcome.why();
+        if found != Some(row.property) {
+            return Some(format!("{}: found {found:?}, not {:?}", row.name, row.property));
+        }
+        let Violation { steps, .. } = outcome.violation.filter(|found| !found.steps.is_empty())?;
+        let moves: Vec<String> = steps.iter().map(|step| step.detail.clone()).collect();
+        let again = (row.search)(Course::Along(&moves, Limits::NONE)).violation;
+        let details = again.iter().flat_map(|again| &again.steps).map(|step| &step.detail);
+        let same = again.as_ref().map(|again| again.why) == Some(row.property) && details.eq(&moves);
+        (!same).then(|| format!("{}: replayed as {again:#?}", row.name))
     };
     let missed: Vec<String> = rows().iter().filter_map(missed).collect();
     assert!(missed.is_empty(), "{missed:#?}");
@@ -184,7 +200,7 @@ fn without_a_bug_what_carries_the_bugs_breaks_nothing() {
         elect::<election::Planted<ChangRoberts, { election::NO_BUG }>>("chang-roberts", GROUP, ""),
     ];
     for row in locks {
-        let outcome = (row.search)();
+        let outcome = row.run();
         assert_eq!((outcome.why(), outcome.complete), (None, true), "{}", row.name);
     }
 }

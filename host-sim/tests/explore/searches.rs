@@ -94,6 +94,17 @@ fn every_search_has_a_name_of_its_own_and_every_algorithm_a_reboot_of_each_kind(
 }
 
 #[test]
+fn the_explorer_counts_the_states_that_another_model_checker_counted() {
+    let searches = explore::all(3);
+    for line in include_str!("../../../crosscheck/counts.txt").lines() {
+        let (name, states) = line.split_once(": ").expect("a search and its states");
+        let is_named = |search: &&Search| format!("{}, {}", search.algorithm, search.name) == name;
+        let search = searches.iter().find(is_named).expect("the search exists");
+        assert_eq!(search.run(Limits::NONE).states.to_string(), states, "{name}");
+    }
+}
+
+#[test]
 fn a_search_that_reaches_a_limit_is_not_complete() {
     let search = || explore::all(3).into_iter().find(|search| search.algorithm == "central").expect("it has searches");
     let whole = search().run(Limits::NONE);
