@@ -23,8 +23,9 @@
 //! ones. [`Message::Renew`] and [`Message::Renewed`] prolong a hold.
 //!
 //! # Cost
-//! With sets of K: 3(K-1) messages an entry and exit without contention, up to 6(K-1) when all members request. A
-//! node's own vote costs nothing. Entry takes a round trip, the next one two messages after the exit.
+//! With sets of K: 3(K-1) messages an entry and exit without contention, up to 6(K-1) when all members request; one
+//! entry in two hundred takes more, and none more than 7(K-1), as a request may be inquired again and its fence
+//! confirmed. A node's own vote costs nothing. Entry takes a round trip, the next one two messages after the exit.
 //!
 //! # Departures
 //! - Votes are leases. The vote of a crashed holder returns when its lease ends; so does one whose release was

@@ -447,6 +447,11 @@ impl<E: Election, M: Mutex, S: Service, const N: usize> Net<E, M, S, N> {
         self.nodes[index].as_ref().expect("it is up")
     }
 
+    /// Returns the boot of a node, as its records have it.
+    pub fn incarnation(&self, index: usize) -> u32 {
+        self.records[index].incarnation
+    }
+
     pub fn is_up(&self, index: usize) -> bool {
         self.nodes[index].is_some()
     }

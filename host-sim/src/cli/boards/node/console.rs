@@ -271,7 +271,9 @@ mod tests {
         assert!(sequencer(text("a text that is far too long")).unwrap_err().contains("so long"));
         assert!(sequencer(ServiceWord::Propose("open".to_owned())).unwrap_err().contains("--app commit"));
         assert!(Nothing.command(&NoService, &text("a")).unwrap_err().contains("--mqtt"));
-        assert!(Nothing.command(&Commit::new(), &ServiceWord::Vote { yes: true }).unwrap_err().contains("nobody asked"));
+        assert!(
+            Nothing.command(&Commit::new(), &ServiceWord::Vote { yes: true }).unwrap_err().contains("nobody asked")
+        );
     }
 
     #[test]
