@@ -1,5 +1,7 @@
 //! The binary `conclave`.
 
+#![expect(clippy::disallowed_types, reason = "the network of a desktop runs in real time")]
+
 use embassy_time_driver::{Driver, time_driver_impl};
 use std::sync::OnceLock;
 use std::task::Waker;
@@ -11,7 +13,6 @@ struct DesktopClock(OnceLock<Instant>);
 
 impl Driver for DesktopClock {
     fn now(&self) -> u64 {
-        #[expect(clippy::disallowed_methods, reason = "the network of a desktop runs in real time")]
         let start = self.0.get_or_init(Instant::now);
         u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX)
     }

@@ -113,14 +113,14 @@ mod tests {
     fn a_message_counts_once_in_every_state_in_which_it_arrives() {
         let mut coverage = Coverage::default();
         let mut see = |kind| coverage.observe(&TraceEvent { at: 0, node: Some(3), kind });
-        let arrives = EventKind::Received { from: 1, kind: "hello", quality: 0 };
+        let hello = EventKind::Received { from: 1, kind: "hello", quality: 0 };
         see(EventKind::Boot { blank: false });
-        see(arrives);
-        see(arrives);
+        see(hello);
+        see(hello);
         see(EventKind::Leads { term: Term::ZERO });
-        see(arrives);
+        see(hello);
         see(EventKind::Boot { blank: true });
-        see(arrives);
+        see(hello);
         let arrived = coverage.arrived();
         assert_eq!(arrived.values().map(|states| states.count_ones()).collect::<Vec<_>>(), [3]);
         let pairs: BTreeMap<String, States> = arrived.into_iter().map(|(name, at)| (name.to_owned(), at)).collect();

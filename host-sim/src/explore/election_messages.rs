@@ -117,9 +117,10 @@ impl Explored for Clusters {
             clusters::Message::Beacon(clusters::Beacon { term, count, .. }) => {
                 (term.number, Some((term, term.by, count)))
             }
-            clusters::Message::Resigned { term } | clusters::Message::ChiefResigned { term } => (term.number, None),
-            // Of another election, whose terms are its own.
-            clusters::Message::Chief(clusters::Beacon { term, .. }) => (term.number, None),
+            // A chief is of another election, whose terms are its own.
+            clusters::Message::Resigned { term }
+            | clusters::Message::ChiefResigned { term }
+            | clusters::Message::Chief(clusters::Beacon { term, .. }) => (term.number, None),
             clusters::Message::Report { .. } => (0, None),
         }
     }

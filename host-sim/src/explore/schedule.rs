@@ -69,7 +69,8 @@ impl Schedule {
     #[must_use]
     pub fn text(&self) -> String {
         let string = |text: &str| serde_json::Value::from(text).to_string(); // a string of TOML too
-        let moves: String = self.moves.iter().map(|step| format!("    {},\n", string(step))).collect();
+        let moves: Vec<String> = self.moves.iter().map(|step| format!("    {},\n", string(step))).collect();
+        let moves = moves.concat();
         format!(
             "# A schedule: conclave check --replay {}\n\
              algorithm = {}\nsearch = {}\nnodes = {}\nproperty = {}\nmoves = [\n{moves}]\n",
@@ -113,10 +114,10 @@ pub(super) fn along<M: Model>(
             }
         }
         // Beyond the bounds of a search that has changed, no move is possible either.
-        state = next.map_err(|why| broken(why.unwrap_or(IMPOSSIBLE), &steps))?;
+        state = next.map_err(|why| Box::new(broken(why.unwrap_or(IMPOSSIBLE), &steps)))?;
     }
     if let Err(why) = model.check(&state) {
-        return Err(broken(why, &steps));
+        return Err(Box::new(broken(why, &steps)));
     }
     let figures = explore_all(model, state, limits).map_err(|mut found| {
         steps.append(&mut found.steps);
@@ -126,8 +127,8 @@ pub(super) fn along<M: Model>(
     Ok(Figures { complete: false, ..figures })
 }
 
-fn broken(why: &'static str, steps: &[Described]) -> Box<Violation> {
-    Box::new(Violation { why, states: steps.len(), steps: steps.to_vec() })
+fn broken(why: &'static str, steps: &[Described]) -> Violation {
+    Violation { why, states: steps.len(), steps: steps.to_vec() }
 }
 
 #[cfg(test)]

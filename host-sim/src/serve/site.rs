@@ -123,7 +123,7 @@ mod tests {
         let files: BTreeSet<String> = files.collect();
         assert_eq!(files, SOURCES.iter().map(|&name| name.to_owned()).collect());
         let index = fs::read_to_string(folder.join("index.html")).unwrap();
-        for name in files.iter().filter(|name| name.ends_with(".js")) {
+        for name in files.iter().filter(|name| Path::new(name).extension().is_some_and(|of| of == "js")) {
             let tag = format!("href=\"{name}\"");
             assert!(name == "page.js" || index.contains(&tag), "{name} is loaded late: {tag} is missing");
         }

@@ -68,7 +68,9 @@ impl Slurm {
         fs::write(slurm.file("munge.key"), [7; 1024]).unwrap();
         fs::set_permissions(slurm.file("munge.key"), fs::Permissions::from_mode(0o400)).unwrap();
         fs::set_permissions(&slurm.folder, fs::Permissions::from_mode(0o755)).unwrap();
-        ["state", "spool-one", "spool-two"].iter().for_each(|name| fs::create_dir(slurm.file(name)).unwrap());
+        for name in ["state", "spool-one", "spool-two"] {
+            fs::create_dir(slurm.file(name)).unwrap();
+        }
         let [host, user] = [("hostname", "-s"), ("id", "-un")].map(|(tool, flag)| slurm.run(tool, &[flag]));
         let node = |name, port| format!("NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1\n");
         let settings = format!(
@@ -167,7 +169,9 @@ fn slurm_runs_a_part_again_whose_machine_was_lost_and_the_report_is_that_of_one_
     let status = fs::read_to_string(format!("/proc/{}/stat", lost.trim())).unwrap();
     let shepherd = status.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().to_owned();
     fs::write(slurm.file("shepherd-of-two"), shepherd).unwrap();
-    ["slurmd-two.pid", "shepherd-of-two", "task-of-two"].iter().for_each(|name| slurm.kill(name));
+    for name in ["slurmd-two.pid", "shepherd-of-two", "task-of-two"] {
+        slurm.kill(name);
+    }
     let files: Vec<String> =
         (1..=PARTS).map(|part| slurm.file(&format!("outcomes/{part}.jsonl")).display().to_string()).collect();
     slurm.wait("all parts are there", || files.iter().all(|file| Path::new(file).exists()));

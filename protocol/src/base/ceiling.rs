@@ -133,7 +133,7 @@ mod tests {
     fn a_number_that_is_said_again_and_again_is_taken_and_one_that_is_not_is_forgotten() {
         let mut ceilings = Ceilings::at_boot(BOOT, false);
         let refusals = |ceilings: &mut Ceilings, from: u32| {
-            (from..).take_while(|&minute| !asks(ceilings, minutes(minute), 0, 5 * STEP)).count()
+            (from..=u32::MAX).take_while(|&minute| !asks(ceilings, minutes(minute), 0, 5 * STEP)).count()
         };
         assert_eq!(refusals(&mut ceilings, 1), 4);
         assert!(asks(&mut ceilings, minutes(6), 0, 1), "a minute in which nobody says more");
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn the_highest_number_takes_two_days_and_more() {
         let mut ceilings = Ceilings::at_boot(BOOT, false);
-        let refused = (1..).take_while(|&minute| !asks(&mut ceilings, minutes(minute), 0, u32::MAX)).count();
+        let refused = (1..=u32::MAX).take_while(|&minute| !asks(&mut ceilings, minutes(minute), 0, u32::MAX)).count();
         assert!(refused > 2 * 24 * 60, "{refused} minutes");
     }
 }

@@ -28,7 +28,7 @@ impl OwnFrames {
     }
 
     /// Returns whether a frame of this boot, up to the last number `sent`, may be this node's own.
-    pub(super) fn may_include(&self, frame: &SealedFrame<'_>, sent: u32) -> bool {
+    pub(super) fn may_include(self, frame: &SealedFrame<'_>, sent: u32) -> bool {
         frame.seq() <= sent && self.0.get(Self::slot(frame.seq())).is_none_or(|&mark| mark == frame.mark())
     }
 }

@@ -14,6 +14,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 type Out = Outbox<Message, Notice>;
 
+fn node(index: usize) -> NodeId {
+    NodeId(u32::try_from(index).unwrap())
+}
+
 /// A group whose members, channels and leaders do what the test says. Applications vote as `votes` says.
 struct Group {
     rng: Rng,
@@ -27,10 +31,10 @@ struct Group {
     channels: BTreeMap<(usize, usize), VecDeque<Message>>,
     terms: u32,
     votes: Vec<bool>,
-    /// Who voted yes to what, the one decision on everything, and who was told which.
+    /// Who voted yes to what, the one decision on everything, and who was notified of which.
     yes: BTreeMap<TransactionId, BTreeSet<usize>>,
     decisions: BTreeMap<TransactionId, bool>,
-    told: Vec<BTreeMap<TransactionId, bool>>,
+    notified: Vec<BTreeMap<TransactionId, bool>>,
     blocked: Vec<bool>,
     notices: Vec<(usize, Notice)>,
     sent: usize,
@@ -50,7 +54,7 @@ impl Group {
             votes: vec![true; count],
             yes: BTreeMap::new(),
             decisions: BTreeMap::new(),
-            told: vec![BTreeMap::new(); count],
+            notified: vec![BTreeMap::new(); count],
             blocked: vec![false; count],
             notices: Vec::new(),
             sent: 0,
@@ -72,10 +76,10 @@ impl Group {
 
     /// Takes one step; returns what it would send and notify.
     fn take(&mut self, index: usize, step: impl FnOnce(&mut Commit, &Context<'_>, &mut Out)) -> (Vec<Out>, NodeSet) {
-        let roster = roster::<8>(0..self.members.len() as u32);
+        let roster = roster::<8>(0..u32::try_from(self.members.len()).unwrap());
         let up = (0..self.up.len()).filter(|&other| self.up[other] && other != index);
         let up = up.fold(NodeSet::EMPTY, |set, slot| set.with(NodeSet::slot(slot)));
-        let cx = Context { now: self.now, up, ..context(roster.view(), NodeId(index as u32)) };
+        let cx = Context { now: self.now, up, ..context(roster.view(), node(index)) };
         let mut outs = vec![Outbox::new()];
         step(&mut self.members[index], &cx, &mut outs[0]);
         assert!(outs[0].outputs().iter().all(|output| matches!(output, Output::Notify(_))), "messages are polled");
@@ -136,7 +140,7 @@ impl Group {
 
     fn decide(&mut self, index: usize, id: TransactionId, commit: bool) {
         assert_eq!(*self.decisions.entry(id).or_insert(commit), commit, "one decision on {id:?}");
-        self.told[index].insert(id, commit);
+        self.notified[index].insert(id, commit);
         self.blocked[index] = false;
     }
 
@@ -155,9 +159,9 @@ impl Group {
     /// Lets a member lead under a new term, and all know.
     fn elect(&mut self, leader: usize) {
         self.terms += 1;
-        let term = Term { number: self.terms, by: NodeId(leader as u32) };
+        let term = Term { number: self.terms, by: node(leader) };
         for index in (0..self.up.len()).filter(|&index| self.up[index]).collect::<Vec<_>>() {
-            self.fact(index, Fact::Leader { leader: NodeId(leader as u32), term });
+            self.fact(index, Fact::Leader { leader: node(leader), term });
         }
     }
 
@@ -196,7 +200,7 @@ impl Group {
     /// Lets `to` receive the next message of `from`; returns whether there was one.
     fn receive(&mut self, from: usize, to: usize) -> bool {
         let Some(message) = self.channels.get_mut(&(from, to)).and_then(VecDeque::pop_front) else { return false };
-        let from = NodeId(from as u32);
+        let from = node(from);
         let input = Input::Message { from, sent_at: LamportTime(0), message };
         self.step(to, |member, cx, out| member.handle(cx, input, out));
         true
@@ -234,12 +238,12 @@ impl Group {
         self.receive_all();
     }
 
-    /// The decision that each member was told last, by its number; `None` for none.
-    fn told(&self, number: u32) -> Vec<Option<bool>> {
-        let of = |told: &BTreeMap<TransactionId, bool>| {
-            told.iter().find(|(id, _)| id.number == number).map(|(_, &commit)| commit)
+    /// The decision that each member was notified of last, by its number; `None` for none.
+    fn decided(&self, number: u32) -> Vec<Option<bool>> {
+        let of = |of: &BTreeMap<TransactionId, bool>| {
+            of.iter().find(|(id, _)| id.number == number).map(|(_, &commit)| commit)
         };
-        self.told.iter().map(of).collect()
+        self.notified.iter().map(of).collect()
     }
 
     fn refusals(&self) -> Vec<Refusal> {
@@ -270,7 +274,7 @@ fn e1_a_change_that_all_vote_for_is_committed_by_all_in_four_messages_a_particip
         group.elect(0);
         group.propose(0);
         group.receive_all();
-        assert_eq!(group.told(1), vec![COMMITTED; count]);
+        assert_eq!(group.decided(1), vec![COMMITTED; count]);
         assert_eq!(group.sent, 4 * (count - 1), "{count} members");
         assert!(matches!(group.notices.last(), Some((0, Notice::Completed { .. }))), "{:?}", group.notices);
     }
@@ -283,8 +287,8 @@ fn e1_one_vote_against_it_aborts_a_change_everywhere_in_three_messages_a_partici
     group.elect(0);
     group.propose(0);
     group.receive_all();
-    let told = [ABORTED, ABORTED, ABORTED, None, ABORTED];
-    assert_eq!(group.told(1), told, "who voted no knows");
+    let decided = [ABORTED, ABORTED, ABORTED, None, ABORTED];
+    assert_eq!(group.decided(1), decided, "who voted no knows");
     assert!(
         group
             .notices
@@ -295,7 +299,7 @@ fn e1_one_vote_against_it_aborts_a_change_everywhere_in_three_messages_a_partici
     group.votes[3] = true;
     group.propose(0);
     group.receive_all();
-    assert_eq!(group.told(2), [COMMITTED; 5]);
+    assert_eq!(group.decided(2), [COMMITTED; 5]);
 }
 
 #[test]
@@ -307,12 +311,12 @@ fn e1_a_coordinator_that_crashes_before_a_vote_leaves_nobody_waiting() {
     group.channels.clear();
     group.crash(0);
     group.settle();
-    assert_eq!(group.told(1)[1..], [ABORTED, None], "member 2, which never voted, may abort for both");
+    assert_eq!(group.decided(1)[1..], [ABORTED, None], "member 2, which never voted, may abort for both");
     group.boot(0, false);
     group.elect(1);
     group.propose(1);
     group.settle();
-    assert!(group.told.iter().all(|told| told.values().any(|&commit| commit)), "{:?}", group.told);
+    assert!(group.notified.iter().all(|of| of.values().any(|&commit| commit)), "{:?}", group.notified);
 }
 
 #[test]
@@ -320,13 +324,17 @@ fn e1_a_coordinator_that_crashes_before_it_decides_blocks_all_until_it_is_back_a
     let mut group = prepared(4);
     group.crash(0);
     group.settle();
-    assert_eq!((group.told(1), &group.blocked[1..]), (vec![None; 4], &[true; 3][..]), "nobody knows, and all say so");
+    assert_eq!(
+        (group.decided(1), &group.blocked[1..]),
+        (vec![None; 4], &[true; 3][..]),
+        "nobody knows, and all say so"
+    );
     group.elect(1);
     group.propose(1);
     assert_eq!(group.refusals(), [Refusal::InDoubt]);
     group.boot(0, false);
     group.settle();
-    assert_eq!(group.told(1)[1..], [ABORTED; 3]);
+    assert_eq!(group.decided(1)[1..], [ABORTED; 3]);
 }
 
 #[test]
@@ -335,15 +343,15 @@ fn e1_a_coordinator_that_crashes_after_it_decided_blocks_all_until_it_is_back_an
     for index in 1..4 {
         group.receive(index, 0);
     }
-    assert_eq!(group.told(1), [COMMITTED, None, None, None]);
+    assert_eq!(group.decided(1), [COMMITTED, None, None, None]);
     group.channels.clear(); // nobody is told
     group.crash(0);
     group.settle();
-    assert_eq!(group.told(1)[1..], [None; 3]);
+    assert_eq!(group.decided(1)[1..], [None; 3]);
     assert_eq!(group.blocked[1..], [true; 3]);
     group.boot(0, false);
     group.settle();
-    assert_eq!(group.told(1), [COMMITTED; 4], "the coordinator's application is told again, too");
+    assert_eq!(group.decided(1), [COMMITTED; 4], "the coordinator's application is told again, too");
 }
 
 #[test]
@@ -356,7 +364,7 @@ fn e1_a_member_that_was_told_tells_the_others_when_the_coordinator_is_gone() {
     group.channels.clear();
     group.crash(0);
     group.settle();
-    assert_eq!(group.told(1), [COMMITTED; 4], "without the coordinator");
+    assert_eq!(group.decided(1), [COMMITTED; 4], "without the coordinator");
 }
 
 #[test]
@@ -372,7 +380,7 @@ fn e1_what_is_decided_in_a_step_that_ends_with_a_power_cut_was_not_decided() {
     group.crash(0);
     group.boot(0, false);
     group.settle();
-    assert_eq!(group.told(1), [None, ABORTED, ABORTED]);
+    assert_eq!(group.decided(1), [None, ABORTED, ABORTED]);
 }
 
 #[test]
@@ -388,10 +396,10 @@ fn e1_a_participant_that_reboots_in_doubt_says_so_and_asks() {
     group.wait(Duration::ZERO);
     assert!(group.blocked[1]);
     group.settle();
-    assert_eq!(group.told(1), [COMMITTED; 3]);
+    assert_eq!(group.decided(1), [COMMITTED; 3]);
     group.propose(0);
     group.settle();
-    assert_eq!(group.told(2), [COMMITTED; 3]);
+    assert_eq!(group.decided(2), [COMMITTED; 3]);
 }
 
 #[test]
@@ -401,11 +409,11 @@ fn e1_a_silent_or_unreachable_member_aborts_a_change_and_a_member_that_is_away_r
     group.propose(0);
     group.wait(Duration::from_secs(4));
     group.channels.clear();
-    assert_eq!(group.told(1)[0], ABORTED);
+    assert_eq!(group.decided(1)[0], ABORTED);
     group.propose(0);
     group.crash(2);
     group.channels.clear();
-    assert_eq!(group.told(2)[0], ABORTED);
+    assert_eq!(group.decided(2)[0], ABORTED);
     group.propose(0);
     group.propose(1);
     assert_eq!(group.refusals(), [Refusal::Unreachable, Refusal::NotCoordinator]);
@@ -426,11 +434,11 @@ fn e1_a_member_without_its_log_answers_for_no_transaction_before_the_next_commit
     group.crash(2);
     group.boot(2, true);
     group.settle();
-    assert_eq!(group.told(1), [COMMITTED, None, None], "it has forgotten its vote, and does not say abort");
+    assert_eq!(group.decided(1), [COMMITTED, None, None], "it has forgotten its vote, and does not say abort");
     assert!(group.blocked[1]);
     group.boot(0, false);
     group.settle();
-    assert_eq!(group.told(1)[..2], [COMMITTED; 2]);
+    assert_eq!(group.decided(1)[..2], [COMMITTED; 2]);
 }
 
 #[test]

@@ -193,7 +193,9 @@ impl<const LONG: usize> Requests<LONG> {
         let known = self.seen.iter().any(|seen| seen.id == id && seen.copy >= copy);
         if known {
             let relayed = self.floods.iter_mut().find(|flooding| flooding.flood.id == id);
-            relayed.into_iter().for_each(|flooding| flooding.echoes = flooding.echoes.saturating_add(1));
+            if let Some(flooding) = relayed {
+                flooding.echoes = flooding.echoes.saturating_add(1);
+            }
             return;
         }
         let Some(seen) = self.seen(cx, id, copy) else { return };
@@ -201,9 +203,10 @@ impl<const LONG: usize> Requests<LONG> {
         let mine = to.map_or(self.leader.is_some_and(|(leader, _)| leader == id.origin), |to| to == cx.me);
         let delivered = mine && self.deliver(cx, id, flood.bytes.clone(), out);
         if to == Some(cx.me) {
-            return if delivered {
-                self.acknowledge(cx, id, out)
-            };
+            if delivered {
+                self.acknowledge(cx, id, out);
+            }
+            return;
         }
         if let Some(hops) = hops.checked_sub(1).filter(|&hops| hops > 0) {
             let window = cx.timing.contention_window(cx.near.len());

@@ -176,9 +176,10 @@ impl<const LONG: usize> Requests<LONG> {
             // Of all copies the last part alone is answered: the origin sends it again where the answer was lost.
             let length = usize::from(part.length);
             let last = length.div_ceil(PART_MAX) == usize::from(part.index).saturating_add(1);
-            return if last {
-                self.on_copy(cx, id, route, out)
-            };
+            if last {
+                self.on_copy(cx, id, route, out);
+            }
+            return;
         }
         let refusal = self.refusal(cx, once).or_else(|| self.make_buffer(cx, id, &route, part));
         if let Some(reason) = refusal {
