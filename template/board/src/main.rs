@@ -77,7 +77,7 @@ fn start(spawner: Spawner, parts: Parts) {
 
 #[embassy_executor::task]
 async fn node_task(parts: Parts) -> ! {
-    let Parts { page, mut transport, mut store, hardware } = parts;
+    let Parts { page, mut transport, mut store, hardware, .. } = parts;
     let mut board = CountingBoard { hardware, counted: 0, next: Instant::now() + INTERVAL };
     let start = Start {
         page,
