@@ -9,13 +9,14 @@ const BOARDS: &str = "host-sim/tests/commands/boards.rs";
 
 /// How the first cell of a row begins, the file that makes the mistake, and what it says there.
 #[rustfmt::skip]
-const TRIED: [(&str, &str, &str); 26] = [
+const TRIED: [(&str, &str, &str); 27] = [
     ("`missing field capacity`", "protocol/src/node/io.rs", "compile_fail\n/// # use protocol::{base::records::Records, node::Boot};"),
     ("no leader, ever", LIBRARY, "fn a_node_without_a_capacity_never_leads_and_one_without_records_waits"),
     ("no leader for the first seconds", LIBRARY, "fn a_node_without_a_capacity_never_leads_and_one_without_records_waits"),
     ("every node leads, `tag` grows", LIBRARY, "fn frames_of_another_list_of_members_are_counted_under_tag"),
     ("`ConfigError::NoGroup`", LIBRARY, "Some(ConfigError::NoGroup)"),
     ("`ConfigError::NotAMember`", LIBRARY, "Some(ConfigError::NotAMember)"),
+    ("`ConfigError::ClustersWithQuorum`", LIBRARY, "fn clusters_which_have_several_leaders_are_refused_in_mode_quorum"),
     ("`ConfigError::LockOverHops`", LIBRARY, "fn a_lock_that_asks_everybody_is_refused_over_several_hops"),
     ("`Notice::SameId`", LIBRARY, "fn a_node_whose_id_another_one_has_is_notified_of_it_once"),
     ("`Notice::Halted(Halt::Notices)`", LIBRARY, "Some(Halt::Notices)"),
