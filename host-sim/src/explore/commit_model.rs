@@ -7,8 +7,7 @@
 
 use super::context::{context, id, roster};
 use super::interned::{Channels, Fingerprints, Interned, Queues};
-use super::schedule::Course;
-use super::search::{Described, Model, Stop, explore};
+use super::search::{Described, Limits, Model, Stop, explore};
 use super::{Outcome, Search};
 use protocol::algorithm::{Algorithm as _, Context, Fact, Input, Outbox, Output};
 use protocol::base::ids::{NodeSet, Roster};
@@ -55,16 +54,16 @@ pub(super) fn all() -> impl Iterator<Item = Search> {
         nodes: NODES,
         is_long: false,
         is_cut: false,
-        run: Box::new(move |course| judge(bounds, course)),
+        run: Box::new(move |limits| judge(bounds, limits)),
     })
 }
 
 /// Explores two-phase commit. Transactions must be committed and aborted, and members blocked, in some runs.
 #[must_use]
-pub fn judge<'a>(bounds: Bounds, course: impl Into<Course<'a>>) -> Outcome {
+pub fn judge(bounds: Bounds, limits: Limits) -> Outcome {
     let mut model = CommitModel::new(bounds);
     let first = model.first();
-    let found = explore(&mut model, first, course);
+    let found = explore(&mut model, first, limits);
     let reached = if model.reached == [true; 3] { Ok(()) } else { Err("nothing is committed, aborted or in doubt") };
     Outcome::new(found, reached)
 }
