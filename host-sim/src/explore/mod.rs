@@ -1,13 +1,12 @@
 //! Exhaustive exploration: every order of events of a few nodes, on the unchanged state machines.
 //!
-//! [`search`] visits every state of a [`search::Model`]: [`lock_model`], [`election_model`], [`lease_model`],
-//! [`app_model`] and [`commit_model`]. [`all`] lists the searches of every algorithm; `conclave check` and the tests run the same ones.
+//! [`search`] visits every state of a [`search::Model`]: [`lock_model`], [`election_model`], [`lease_model`] and
+//! [`app_model`]. [`all`] lists the searches of every algorithm; `conclave check` and the tests run the same ones.
 
 #![expect(clippy::disallowed_types, reason = "maps are looked up by fingerprint, and no order depends on theirs")]
 
 pub mod app_model;
 pub mod apps;
-pub mod commit_model;
 mod context;
 mod diagram;
 mod election_messages;
@@ -118,7 +117,6 @@ pub fn all(nodes: usize) -> Vec<Search> {
             run: Box::new(move |course| lease_model::judge(bounds, course)),
         }));
         searches.extend(apps::all());
-        searches.extend(commit_model::all());
     }
     searches
 }

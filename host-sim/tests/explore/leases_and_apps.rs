@@ -2,7 +2,6 @@
 
 use host_sim::explore::app_model::{Bounds, NODES, Waves};
 use host_sim::explore::apps::{BANK, JOB, explore_bank, explore_job};
-use host_sim::explore::commit_model::{self, ONE};
 use host_sim::explore::lease_model::{self, Belief, NAMED};
 use host_sim::explore::search::Limits;
 use protocol::algorithm::{Algorithm, Context, Input, Outbox, Scope};
@@ -13,12 +12,6 @@ use protocol::{Instant, NodeSet};
 fn a_node_that_acts_as_long_as_no_other_is_named_is_found_out() {
     let outcome = lease_model::judge(lease_model::Bounds { belief: Belief::Stale, ..NAMED }, Limits::NONE);
     assert_eq!(outcome.why(), Some("two nodes act at once"));
-}
-
-#[test]
-fn e1_a_member_that_forgets_its_log_is_found_out() {
-    let outcome = commit_model::judge(commit_model::Bounds { forgetful: true, ..ONE }, Limits::NONE);
-    assert_eq!(outcome.why(), Some("two members decide differently"));
 }
 
 #[test]

@@ -57,11 +57,6 @@ fn s1_every_snapshot_of_a_bank_is_taken_and_conserves_the_sum_in_every_order_of_
 }
 
 #[test]
-fn e1_no_two_members_decide_differently_and_who_is_in_doubt_finds_out_in_every_order_of_events() {
-    prove("commit");
-}
-
-#[test]
 fn t1_a_wave_announces_termination_and_never_early_in_every_order_of_events() {
     prove("wave");
 }
