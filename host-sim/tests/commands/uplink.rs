@@ -89,8 +89,9 @@ impl Network {
     fn start() -> Option<Self> {
         let broker = broker()?;
         let address = broker.address().to_string();
-        let ports: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
-        let ports: Vec<String> = ports.iter().map(|socket| socket.local_addr().unwrap().to_string()).collect();
+        let sockets: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
+        let ports: Vec<String> = sockets.iter().map(|socket| socket.local_addr().unwrap().to_string()).collect();
+        drop(sockets); // the nodes bind them
         let guard = Process::start(&mut command(&["mqtt-guard", "--json", "--mqtt", &address, "--publish"]));
         wait("the guard's broker", || !guard.events("broker").is_empty());
         let node = |id: usize| {
