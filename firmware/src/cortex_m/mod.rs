@@ -57,7 +57,7 @@ fn read<const BYTES: usize>(offset: usize) -> [u8; BYTES] {
         assert!(
             BYTES.is_multiple_of(4) && OFFSET.is_multiple_of(4) && broker::OFFSET.is_multiple_of(4),
             "the page is read in words"
-        )
+        );
     };
     let mut bytes = [0; BYTES];
     let first = (&raw const _config_page).wrapping_byte_add(offset);

@@ -13,8 +13,7 @@
 //! Where two networks meet, nodes receive heartbeats of two leaders. The better one wins if its term is higher. If its
 //! term is lower, it is asked to raise it ([`LeaderMessage::RaiseTerm`]): the request travels back along the path of
 //! the heartbeats, and the leader continues under a term above the requested one. A worse leader is adopted only by
-//! authority: of an election this node took part in, or of the current leader, handing over. While there is a
-//! leader, another one is adopted only so often (`turnover`).
+//! authority: of an election this node took part in, or of the current leader, handing over.
 //!
 //! # Incumbents
 //! Until its heartbeat number `INCUMBENT_AFTER` a leader counts with the capacity it was elected with. From then on
@@ -32,14 +31,12 @@ use crate::base::time::{Duration, Instant, earliest};
 mod flood;
 mod heir;
 mod leader;
-mod turnover;
 mod watch;
 
 use flood::Flood;
 use heir::{Bid, Testament};
 pub(super) use leader::Leader;
 pub use leader::{Heir, LeaderMessage};
-use turnover::Turnover;
 use watch::Watch;
 
 type Out<M> = Outbox<M, Notice>;
@@ -75,8 +72,6 @@ pub(super) struct Leadership {
     bid: Option<Bid>,
     /// A term the leader must rise above; not above its own when there is no such demand.
     demanded: Term,
-    /// How often one leader was adopted after another.
-    turnover: Turnover,
     /// Whether others follow a later leader, though this node leads.
     deposed: bool,
     /// Whether elections announce the winner to all nodes themselves, so that only heartbeats are flooded.
@@ -94,7 +89,6 @@ impl Leadership {
             watch: None,
             bid: None,
             demanded: Term::ZERO,
-            turnover: Turnover::NONE,
             deposed: false,
             announced_by_election: false,
         }
@@ -329,7 +323,7 @@ impl Leadership {
         let handed_over = announced.term.by == current.candidate.id && !self.is_leader();
         let authorised = announced.term == authority || handed_over;
         if new && (better || authorised) {
-            return self.may_change(cx) && self.adopt(cx, announced, left, from, out);
+            return self.adopt(cx, announced, left, from, out);
         }
         match (new, better) {
             (true, _) => self.demand_above(cx, announced.term, out),

@@ -365,21 +365,3 @@ fn a_node_that_flapped_asks_for_company_before_it_leads_itself_alone() {
     let answer = Output::Send { to: only(2), message: election(Term::ZERO, 1) };
     assert_eq!(receive(&mut other, 2, probe(Term::ZERO, 2)), [answer], "it has no leader either");
 }
-
-#[test]
-fn a_node_that_lost_its_records_starts_nothing_in_its_quarantine_and_joins_what_others_start() {
-    let mut node = root();
-    node.quarantined = true;
-    assert_eq!(node.step(Input::Command(Command::Call)), []);
-    assert_eq!(node.step(Input::Timeout), []);
-    assert_eq!(node.run(Duration::from_secs(30)), [], "a term of its own may be one of an earlier boot");
-    let index = term(1, 2);
-    assert_eq!(receive(&mut node, 2, election(index, 2)).first(), Some(&to_all(election(index, 2))));
-
-    let mut node = root();
-    node.quarantined = true;
-    node.run(Duration::from_secs(10));
-    node.quarantined = false;
-    node.step(Input::Timeout);
-    assert!(!node.run(Duration::from_secs(10)).is_empty(), "afterwards it starts one");
-}

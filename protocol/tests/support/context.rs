@@ -24,7 +24,6 @@ pub fn context(roster: RosterView<'_>, me: NodeId) -> Context<'_> {
         crowd: peers.len(),
         crowded: false,
         hold: Duration::ZERO,
-        quarantined: false,
         audience: Audience::Unknown,
         better: NodeSet::EMPTY,
         best_peer: None,

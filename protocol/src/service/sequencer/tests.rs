@@ -82,7 +82,6 @@ impl Group {
             crowd: others.len(),
             crowded: false,
             hold: Duration::ZERO,
-            quarantined: false,
             audience: Audience::Unknown,
             better: NodeSet::EMPTY,
             best_peer: None,
