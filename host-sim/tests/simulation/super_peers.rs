@@ -8,8 +8,8 @@ fn scattered(nodes: u32, rest: &str) -> Scenario {
         r#"
 name = "scattered"
 nodes = {nodes}
-duration = "75s"
-settle_time = "45s"
+duration = "90s"
+settle_time = "60s"
 boot_spread = "1s"
 election = "clusters"
 {rest}
