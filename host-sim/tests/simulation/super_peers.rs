@@ -39,7 +39,7 @@ fn requests_end_once_and_nearly_all_are_answered() {
     let report = passes(&scattered(60, "service = { every = \"3s\", answer = \"10ms\" }"), 2);
     let count = |name: &str| report.measures[name].max;
     assert!(count("requests_answered") > 1_000, "{:?}", report.measures);
-    assert!(count("requests_timed_out") + count("requests_refused") <= 30, "{:?}", report.measures);
+    assert!(count("requests_timed_out") + count("requests_refused") <= 40, "{:?}", report.measures);
     assert!(report.measures["round_trip_us"].p50 <= 500_000);
 }
 

@@ -80,7 +80,7 @@ fn x10_on_one_cable_the_delay_of_ricart_and_agrawala_grows_with_the_group_and_th
         // Textbooks: 2 (n - 1) and 2. Here the request is one frame for all, and each acknowledges it and answers; the
         // server acknowledges, too.
         let textbook = f64::from(2 * (nodes - 1));
-        assert!((textbook..textbook + 3.0).contains(&all), "{nodes} nodes: {all}");
+        assert!((textbook..textbook * 1.3).contains(&all), "{nodes} nodes: {all}");
         assert!((2.0..=3.0).contains(&server), "{nodes} nodes: {server}");
     }
 }
