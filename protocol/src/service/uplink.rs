@@ -6,7 +6,7 @@
 //!   what clients submit, and answers.
 //! - [`Guard`], at a consumer: accepts each message once and in order, and none of a gateway that was superseded.
 //!
-//! Client and gateway speak through the service [`requests`](crate::service::requests): a submission is a repeatable
+//! Client and gateway speak through the service [`requests`]: a submission is a repeatable
 //! request, so it finds the next leader by itself, and being stored is its answer. What it is repeated for is ended by the
 //! guard, which knows every message by its origin, the origin's boot and its number.
 //!
