@@ -7,6 +7,7 @@ use protocol::base::lamport::LamportTime;
 use protocol::base::membership::Group;
 use protocol::base::quorum::Mode;
 use protocol::base::records::Records;
+use protocol::election::Election as _;
 use protocol::node::{Boot, Halt, Input, Notice, Stages};
 use protocol::registry::{AnyElection, AnyMutex};
 use protocol::service::NoService;
@@ -68,11 +69,11 @@ impl Driver {
         let hops = AnyMutex::by_name(mutex).map_or(1, |mutex| mutex::Mutex::hops_max(&mutex));
         let config = Config { hops: config.hops.min(hops), ..config };
         let members: Vec<NodeId> = (0..GROUP).map(NodeId).collect();
-        let stages = Stages {
-            election: AnyElection::by_name(election).expect("it is listed"),
-            mutex: AnyMutex::by_name(mutex).expect("it is listed"),
-            service: NoService,
-        };
+        let election = AnyElection::by_name(election).expect("it is listed");
+        // Clusters have several leaders: mode quorum refuses them.
+        let mode = if election.horizon().is_some() { Mode::Available } else { config.mode };
+        let config = Config { mode, ..config };
+        let stages = Stages { election, mutex: AnyMutex::by_name(mutex).expect("it is listed"), service: NoService };
         let boot = Boot { records, capacity: None, seed: u64::from(me) + boots };
         let group = Group::of(&members).ok();
         let node = match Node::new(config, &group, boot, now, stages) {
