@@ -26,7 +26,8 @@
 //! - Members are ordered by capacity, then by id; the failure detector knows which ones are better, as far as they
 //!   advertised. Where that was wrong, the better one challenges the winner.
 //! - A leadership has a term. An announcement under a term that is not higher than the last one is stale.
-//! - The wait for the better member's victory is bounded too: it may have crashed since it answered.
+//! - The wait for the better member's victory is bounded too: it may have crashed since it answered. A member that still
+//!   has a leader then holds an election only for a reason of its own: an alert is none.
 //! - A leader that is asked announces itself to the sender: it need not win again.
 //! - An election is not held at once when the leader is missed, but after a delay that is shorter for better members.
 
@@ -331,6 +332,9 @@ impl Rounds for Bully {
         match self.phase {
             Phase::Idle { .. } => self.campaign(cx, out),
             Phase::Calling { term, .. } => self.win(cx, term, out),
+            // The election ended without a winner that is new here: the leader ended it. Whether there is a reason for
+            // another is asked as always. If an alert were one, the next alerts would follow from it.
+            Phase::Waiting { .. } if self.candidacy.leadership.leader().is_some() => self.leave_round(),
             Phase::Waiting { .. } | Phase::Answering { .. } => self.start(cx, out),
         }
     }

@@ -135,6 +135,21 @@ fn b8_worse_nodes_that_are_alerted_do_not_call_elections_themselves() {
     assert_eq!(BTreeSet::from_iter(senders(&net, "election")), BTreeSet::from([2, 3]));
 }
 
+#[test]
+fn an_election_that_the_leader_ends_leaves_no_alerted_member_to_call_the_next() {
+    for alert in [false, true] {
+        let mut net = room(7, Options { alert, ..Options::default() });
+        net.run_secs(20);
+        net.sent.clear();
+        net.elect(&[3], Duration::from_secs(60));
+        assert_eq!(net.leader(), Some(NodeId(7)), "alert: {alert}");
+        let callers = BTreeSet::from_iter(senders(&net, "election"));
+        assert_eq!(callers, BTreeSet::from([3, 4, 5]), "alert: {alert}");
+        let alerting = if alert { callers } else { BTreeSet::new() };
+        assert_eq!(BTreeSet::from_iter(senders(&net, "alert")), alerting);
+    }
+}
+
 /// The leader of five nodes two seconds after their best restarted, and a minute after.
 fn recover(recovery: Recovery) -> [Option<NodeId>; 2] {
     let mut net = leaderless(5, Options { recovery, ..Options::default() });
