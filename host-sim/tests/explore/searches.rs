@@ -72,6 +72,15 @@ fn two_nodes_keep_every_promise_that_three_keep() {
 }
 
 #[test]
+fn no_node_of_a_line_of_four_waits_for_ever_in_the_tree_although_no_time_passes() {
+    let timeless = ["two ask twice", "three ask twice", "cancel and renew", "try"];
+    let is_timeless = |search: &Search| search.algorithm == "raymond" && timeless.contains(&search.name);
+    let searches: Vec<Search> = explore::all(4).into_iter().filter(is_timeless).collect();
+    assert_eq!(searches.len(), timeless.len());
+    prove_all(searches);
+}
+
+#[test]
 fn every_search_has_a_name_of_its_own_and_every_algorithm_a_reboot_of_each_kind() {
     for nodes in 2..=4 {
         let mut names = BTreeSet::new();

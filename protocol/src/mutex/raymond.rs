@@ -32,6 +32,8 @@
 //! - Parents change at different moments, so they may point in a circle, and a member that suspected another has
 //!   removed its request. So a member that waits long repeats its request: to the leader, if the token has never been
 //!   here.
+//! - A recall makes every member start over, without the requests of its neighbours. A member that knew of the new epoch
+//!   before it was recalled itself keeps them, as they may be requests for the new token, and repeats its own.
 //! - A request for the return of a token travels in the message that passes it.
 //! - A token takes its lease along: how long the request had waited tells the receiver what is left of it.
 
@@ -102,18 +104,22 @@ impl Raymond {
         self.branches.iter_mut().find(|branch| branch.lock == lock)
     }
 
+    /// Returns the neighbour on the way to a token of `lock` that has just been issued: the parent, or the issuer where no
+    /// parent may be asked; empty at the issuer.
+    fn toward(&mut self, cx: &Context<'_>, lock: LockId) -> NodeSet {
+        let parent = self.parent.map_or(NodeSet::EMPTY, |parent| cx.roster.set_of(parent)).and(cx.up);
+        let is_issuer = self.manager.is_issuer();
+        let Some(local) = self.manager.get(lock).filter(|_| !is_issuer) else { return NodeSet::EMPTY };
+        let parent = parent.and(local.via);
+        if parent.is_empty() { local.issuer.without(cx.roster.set_of(cx.me)) } else { parent }
+    }
+
     /// Returns the branch of `lock`, updated to the epoch of its token, or inserted if there is room.
     fn update_branch(&mut self, cx: &Context<'_>, lock: LockId) -> Option<&mut Branch> {
-        let is_issuer = self.manager.is_issuer();
-        let parent = self.parent.map_or(NodeSet::EMPTY, |parent| cx.roster.set_of(parent)).and(cx.up);
         let local = self.manager.get_or_insert(cx, lock)?;
-        let (epoch, via, follows_recall) = (local.token.epoch, local.via, local.follows_recall());
+        let (epoch, follows_recall) = (local.token.epoch, local.follows_recall());
         let me = cx.roster.set_of(cx.me);
-        let toward = match parent.and(via) {
-            _ if is_issuer => NodeSet::EMPTY,
-            parent if parent.is_empty() => local.issuer.without(me),
-            parent => parent,
-        };
+        let toward = self.toward(cx, lock);
         if self.branch(lock).is_none() {
             let known = self.manager.locks();
             self.branches.retain(|branch| known.contains(&branch.lock));
@@ -162,6 +168,23 @@ impl Raymond {
         let old = |request: &mut OpenRequest| request.sent_at.after(cx.timing.lock_lease.mul_ratio(1, 2)) <= cx.now;
         if branch.open_request.take_if(old).is_some() && unseen && !issuer.is_empty() {
             branch.toward = issuer;
+        }
+    }
+
+    /// Returns the lock of a recall whose epoch this member knows already, from a neighbour that was recalled earlier or
+    /// from a lease, while the token of that epoch has not been here.
+    fn is_late_recall(&mut self, message: TokenMessage) -> Option<LockId> {
+        let TokenMessage::Recall { lock, epoch, .. } = message else { return None };
+        let local = self.manager.get(lock)?;
+        (local.token.epoch == epoch && !local.follows_recall() && local.is_unseen()).then_some(lock)
+    }
+
+    /// Requests the token again, on the way that a late recall names: the member that was asked has started over with
+    /// the same recall, without the request. Neighbours that wait here have started over before, or will.
+    fn ask_again(&mut self, cx: &Context<'_>, lock: LockId) {
+        let toward = self.toward(cx, lock);
+        if let Some(branch) = self.branch(lock) {
+            (branch.toward, branch.open_request) = (toward, None);
         }
     }
 
@@ -276,7 +299,13 @@ impl TokenLock for Raymond {
                 }
             }
             Message::Full { lock } => self.on_full(cx, sender, lock, out),
-            Message::Issuer(message) => self.manager.on_message(cx, from, message, out),
+            Message::Issuer(message) => {
+                let late = self.is_late_recall(message);
+                self.manager.on_message(cx, from, message, out);
+                if let Some(lock) = late {
+                    self.ask_again(cx, lock);
+                }
+            }
         }
     }
 

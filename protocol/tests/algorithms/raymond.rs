@@ -114,3 +114,20 @@ fn a_request_that_is_repeated_is_passed_on_again() {
     assert_eq!(ask(2, 1), [], "that was not long ago");
     assert_eq!(ask(3, 4), [(slots(&[1]), "request")]);
 }
+
+#[test]
+fn a_member_that_knew_of_the_epoch_before_it_was_recalled_requests_the_token_again() {
+    let mut member = Single::new(1, roster(1..=4), Raymond::default());
+    member.fact(Fact::Leader { leader: NodeId(4), term: term(3, 4) });
+    member.fact(Fact::Parent(NodeId(3)));
+    let (first, epoch) = (Epoch::before(term(3, 4)), Epoch { term: term(3, 4), serial: 1 });
+    let request = |number, epoch| raymond::Message::Request { lock: DOOR, number, epoch };
+    assert_eq!(names(member.receive(2, request(1, first))), [(slots(&[2]), "request")], "to its parent");
+    // Its neighbour was recalled earlier and has started over: the parent is asked already.
+    assert_eq!(names(member.receive(2, request(2, epoch))), []);
+    let recall = |via| raymond::Message::Issuer(TokenMessage::Recall { lock: DOOR, epoch, via });
+    let acknowledged = (slots(&[3]), "recall-ack");
+    let sends = names(member.receive(4, recall(members(&[1, 2, 3]))));
+    assert_eq!(sends, [acknowledged, (slots(&[2]), "request")], "the parent has started over with the same recall");
+    assert_eq!(names(member.receive(4, recall(members(&[1, 2, 3])))), [acknowledged], "once");
+}
