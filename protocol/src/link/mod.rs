@@ -17,7 +17,10 @@
 //! heartbeats bring it, or it is suspected and the message abandoned.
 //!
 //! # Congestion
-//! The wait for an acknowledgement follows the round trips (`round_trip`) and doubles while nobody answers. Where
+//! The wait for an acknowledgement follows the round trips (`round_trip`) and doubles while nobody answers: for locks and
+//! applications from the second silent round on. Their messages to many wait a round for the recipients that have not
+//! acknowledged the one before, so that one frame serves all; a recipient that is sent a message again sends the reply
+//! that it has for the origin again, with the acknowledgement. Where
 //! messages of locks and applications go unacknowledged again and again, their pace falls (`pace`).
 //!
 //! # Limits
@@ -193,7 +196,7 @@ pub(crate) struct Link<P: Payload, const N: usize, G: Membership> {
     trips: G::PerMember<RoundTrip, N>,
     refusal: Option<Refusal>,
     pace: Pace,
-    /// When a message may leave that waits for nothing but the pace.
+    /// When a message may leave that waits for nothing but the pace, or for one frame to serve all its recipients.
     paced_until: Option<Instant>,
     /// Members that became unreachable since last asked.
     unreachable: NodeSet,

@@ -109,6 +109,12 @@ impl<P: Payload> Pending<P> {
         self.reliable.is_none_or(|retransmit| retransmit.unsent != self.to)
     }
 
+    /// Until when it is held back, though these recipients are ready: others are not yet, and one frame may reach all.
+    pub(super) fn held<G: Membership>(&self, ready: NodeSet, now: Instant) -> Option<Instant> {
+        let retransmit = self.reliable.filter(|_| G::GROUPED && self.stream::<G>() == Stream::Others)?;
+        Some(self.due).filter(|&due| due > now && ready != retransmit.unsent)
+    }
+
     /// Starts the next round when the timeout has passed, a bounded number of times; returns the members it abandons.
     pub(super) fn end_round<G: Membership>(&mut self, now: Instant, pace: &mut Pace) -> NodeSet {
         if self.due > now || !self.is_timed() {
@@ -170,7 +176,10 @@ impl<P: Payload> Pending<P> {
             } else {
                 cx.patience(self.to, trips)
             };
-            let wait = wait.doubled(retransmit.silent.min(DOUBLINGS_MAX)).min(WAIT_MAX.max(wait));
+            // One loss is weather: the wait of locks and applications doubles from the second on.
+            let patient = u8::from(G::GROUPED && Stream::of::<G>(self.message.kind()) == Stream::Others);
+            let doublings = retransmit.silent.saturating_sub(patient).min(DOUBLINGS_MAX);
+            let wait = wait.doubled(doublings).min(WAIT_MAX.max(wait));
             self.due = now.after(wait.plus(jitter(wait.mul_ratio(1, 2), random)));
             retransmit.started = CoarseInstant::of(now);
             retransmit.asked = u8::try_from(self.to.len()).unwrap_or(u8::MAX);

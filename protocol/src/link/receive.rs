@@ -1,9 +1,10 @@
 //! Receiving: relaying, duplicate suppression, back-pressure, acknowledgement.
 
-use super::pending::HeaderRoom;
+use super::pending::{HeaderRoom, Pending};
 use super::relay::Relay;
 use super::session::Stream;
 use super::{Ack, Acks, HOLD_JITTERS, Link, LinkContext, RELIABLE_MAX, Refusal};
+use crate::algorithm::Scope;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::membership::{Membership, Queue};
 use crate::base::time::earliest;
@@ -100,8 +101,8 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
     }
 
     /// Plans the acknowledgement of a message that was delivered. It waits for a while: a message to the same node, or other
-    /// acknowledgements, may take it along. The recipients of one message answer one after the other. A duplicate is
-    /// acknowledged at once, as the origin waits.
+    /// acknowledgements, may take it along. The recipients of one message answer one after the other. Those of a duplicate
+    /// do not wait for company, as the origin waits.
     pub(crate) fn acknowledge(
         &mut self,
         cx: &LinkContext<'_, N>,
@@ -110,17 +111,39 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
         stream: Stream,
         new: bool,
     ) {
+        let now = cx.moment.now;
         let jitters = match &header.recipients {
-            Recipients::Members { set, .. } if G::GROUPED && new => {
+            Recipients::Members { set, .. } if G::GROUPED => {
                 let before = set.slots().take_while(|&slot| NodeSet::slot(slot) != cx.myself());
-                let rank = before.fold(0, |count: u32, _| count.saturating_add(1));
-                rank.min(cx.crowd).saturating_mul(2).saturating_add(HOLD_JITTERS)
+                let rank = before.fold(0, |count: u32, _| count.saturating_add(1)).min(cx.crowd).saturating_mul(2);
+                let in_turn = stream == Stream::Others;
+                let again = !new && in_turn && self.hurry_reply(cx, slot, stream, rank);
+                match (new || again, in_turn) {
+                    (true, _) => rank.saturating_add(HOLD_JITTERS),
+                    (false, true) => rank,
+                    (false, false) => 0,
+                }
             }
             Recipients::Members { .. } | Recipients::Node(_) => 0,
         };
         self.streams.of(stream).owe(slot);
-        let at = cx.moment.now.after(cx.moment.timing.jitter.times(jitters));
-        self.acks_at = earliest(self.acks_at, Some(at));
+        let at = now.after(cx.moment.timing.jitter.times(jitters));
+        // What is planned takes this along; a duplicate does not wait for it.
+        let waits = G::GROUPED && new && stream == Stream::Others && self.acks_at.is_some();
+        self.acks_at = if waits { self.acks_at } else { earliest(self.acks_at, Some(at)) };
+    }
+
+    /// Retransmits the reply to a message in its turn, as the origin sent that again; returns whether there is one. The
+    /// origin would have taken the reply for an acknowledgement, so the reply was lost.
+    fn hurry_reply(&mut self, cx: &LinkContext<'_, N>, slot: usize, stream: Stream, rank: u32) -> bool {
+        let at = cx.moment.now.after(cx.moment.timing.jitter.times(rank));
+        let to = NodeSet::slot(slot);
+        let reply = |pending: &&mut Pending<P>| {
+            pending.scope == Scope::Group && pending.to == to && pending.stream::<G>() == stream && pending.is_timed()
+        };
+        let Some(reply) = self.queue.list_mut().iter_mut().find(reply) else { return false };
+        reply.due = reply.due.min(at);
+        true
     }
 
     /// Plans the refusal of a message for another boot.

@@ -4,6 +4,10 @@
 //! V. Jacobson: Congestion Avoidance and Control, SIGCOMM 1988, for mean and deviation; P. Karn, C. Partridge: Improving
 //! Round-Trip Time Estimates in Reliable Transport Protocols, SIGCOMM 1987: only messages that were sent once are timed,
 //! and the wait doubles with each retransmission.
+//!
+//! # Departures
+//! The wait of locks and applications does not double before the second retransmission: on a radio a single loss says
+//! nothing about the load.
 
 use crate::base::time::Duration;
 

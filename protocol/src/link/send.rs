@@ -8,7 +8,7 @@ use crate::base::config::Moment;
 use crate::base::ids::NodeSet;
 use crate::base::membership::{Membership, Queue};
 use crate::base::rng::jitter;
-use crate::base::time::CoarseInstant;
+use crate::base::time::{CoarseInstant, earliest};
 use crate::wire::{Delivery, Destination, Kind, Payload, Recipients, Stage};
 use core::num::NonZeroU32;
 
@@ -70,13 +70,19 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
                         && earlier.to.meets(to)
                         && earlier.stream::<G>() == stream
                 };
+                let mut due = now;
                 for earlier in self.queue.list_mut().iter_mut().filter(before) {
-                    earlier.hurry(now, cx.patience(earlier.to, self.trips.as_ref()));
+                    let wait = cx.patience(earlier.to, self.trips.as_ref());
+                    earlier.hurry(now, wait);
+                    if to.len() > 1 {
+                        // One frame for all recipients, once they have acknowledged what went before.
+                        due = due.max(if earlier.is_timed() { earlier.due } else { now.after(wait) });
+                    }
                 }
                 let seq = NonZeroU32::MIN.saturating_add(self.seq);
                 self.seq = seq.get();
                 (
-                    now,
+                    due,
                     Some(Retransmit {
                         seq,
                         sent_at,
@@ -138,11 +144,19 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
         let mut next: Option<(Precedence, usize)> = None;
         for (at, pending) in self.queue.list().iter().enumerate() {
             let precedence = Precedence::of::<G>(pending.message.kind());
-            if precedence > lowest || self.ready(cx, at).is_empty() {
+            if precedence > lowest {
+                continue;
+            }
+            let ready = self.ready(cx, at);
+            if ready.is_empty() {
+                continue;
+            }
+            if let Some(due) = pending.held::<G>(ready, cx.moment.now) {
+                self.paced_until = earliest(self.paced_until, Some(due));
                 continue;
             }
             if wait.is_some() && precedence > Precedence::Leadership && pending.reliable.is_some() {
-                self.paced_until = wait;
+                self.paced_until = earliest(self.paced_until, wait);
             } else if next.is_none_or(|(first, _)| precedence < first) {
                 next = Some((precedence, at));
             }

@@ -15,6 +15,7 @@ use std::vec::Vec;
 
 mod acks;
 mod hops;
+mod many;
 mod pacing;
 mod room;
 mod sessions;
@@ -257,7 +258,7 @@ impl Board {
             Err(DropReason::NoSession) => link.refuse(cx, origin, &header),
             Err(_) => {}
         });
-        if let (Ok(_), Some(seq)) = (accepted, header.ack) {
+        if let Some(seq) = header.ack.filter(|_| accepted != Err(DropReason::NoSession)) {
             self.with(now, |link, cx| link.on_ack(cx, seq, NodeSet::slot(slot)));
         }
         if accepted? { Ok(Some(decode(&body).unwrap())) } else { Err(DropReason::Duplicate) }

@@ -233,11 +233,11 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             Err(DropReason::NoSession) => self.link.refuse(&cx, origin, header),
             Err(_) => {} // the origin asks again
         }
-        let new = accepted?;
-        if let Some(seq) = header.ack {
+        // A message that finds no room acknowledges all the same: that may make room.
+        if let Some(seq) = header.ack.filter(|_| accepted != Err(DropReason::NoSession)) {
             self.link.on_ack(&cx, seq, NodeSet::slot(slot));
         }
-        if !new {
+        if !accepted? {
             return Err(DropReason::Duplicate);
         }
         if G::GROUPED {
