@@ -50,6 +50,8 @@ pub struct Context<'a> {
     pub candidate: Option<Candidate>,
     /// How long this node waits before it leads nobody but itself, as it has flapped: see `base/stability.rs`.
     pub hold: Duration,
+    /// Whether this node lost its records not long ago: it does not know which terms it has used.
+    pub quarantined: bool,
     /// The roster of the algorithm's scope.
     pub roster: RosterView<'a>,
     /// The peers the algorithm may send to: bidirectional neighbours, or the other members of the group.

@@ -177,7 +177,7 @@ impl Status {
 log_lines! { Report<'_> {
     Self::Starting { node, capacity, records } =>
         info "starting: node {=u32}, capacity {=u16}, records {=str}", node.0, capacity, records.name();
-    Self::Stored(Records { incarnation, term, lamport, flaps }) =>
+    Self::Stored(Records { incarnation, term, lamport, flaps, .. }) =>
         info "stored: incarnation {=u32}, term {=u32}, lamport {=u64}, flaps {=u8}", incarnation, term, lamport.0, flaps;
     Self::Leading { term: Term { number, by } } => info "leading: term {=u32} by node {=u32}", number, by.0;
     Self::Following { leader, term: Term { number, by } } =>
@@ -236,7 +236,8 @@ impl<'a> Report<'a> {
             "stored" => {
                 let [incarnation, term, lamport, flaps] = numbers(rest)?;
                 let (incarnation, term, lamport) = (to_u32(incarnation)?, to_u32(term)?, LamportTime(lamport));
-                Some(Self::Stored(Records { incarnation, term, lamport, flaps: u8::try_from(flaps).ok()? }))
+                let flaps = u8::try_from(flaps).ok()?;
+                Some(Self::Stored(Records { incarnation, term, lamport, flaps, ..Records::FACTORY }))
             }
             "leading" => {
                 let [number, by] = numbers(rest)?;
@@ -303,7 +304,7 @@ mod tests {
             Report::Starting { node: NodeId(9), capacity: 812, records: RecordsAtBoot::Kept },
             Report::Starting { node: NodeId(0), capacity: 10_000, records: RecordsAtBoot::New },
             Report::Starting { node: NodeId(u32::MAX), capacity: 0, records: RecordsAtBoot::Lost },
-            Report::Stored(Records { incarnation: 2, term: 17, lamport: LamportTime(u64::MAX), flaps: 2 }),
+            Report::Stored(Records { incarnation: 2, term: 17, lamport: LamportTime(u64::MAX), flaps: 2, key: 0 }),
             Report::Leading { term: TERM },
             Report::Following { leader: NodeId(4), term: TERM },
             Report::Losing,

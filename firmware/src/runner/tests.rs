@@ -206,7 +206,7 @@ fn a_new_board_starts_with_new_records() {
 
 #[test]
 fn a_board_continues_from_its_stored_records() {
-    let memory = memory_with(Records { incarnation: 7, term: 30, lamport: LamportTime(9), flaps: 0 });
+    let memory = memory_with(Records { incarnation: 7, term: 30, lamport: LamportTime(9), ..Records::FACTORY });
     let calls = calls_in(PAGE, &memory, false, 3);
     assert_eq!(reports(&calls)[0], starting(RecordsAtBoot::Kept));
     assert_eq!(stored(&calls).incarnation, 8);

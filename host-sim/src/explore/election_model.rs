@@ -239,6 +239,7 @@ impl<E: Explored, const N: usize> ElectionModel<E, N> {
             now: Instant::ZERO,
             uptime: Duration::ZERO,
             candidate: (!local.quarantined).then(|| candidate(me)),
+            quarantined: local.quarantined,
             up,
             better: better.fold(NodeSet::EMPTY, |set, slot| set.with(NodeSet::slot(slot))),
             best_peer: if grouped { roster.ids_of(up).max().map(candidate) } else { None },

@@ -145,7 +145,7 @@ mod tests {
 
     const ME: NodeId = NodeId(4);
     const TERM: Term = Term { number: 3, by: NodeId(7) };
-    const RECORDS: Records = Records { incarnation: 2, term: 17, lamport: LamportTime(1), flaps: 0 };
+    const RECORDS: Records = Records { incarnation: 2, term: 17, lamport: LamportTime(1), ..Records::FACTORY };
 
     fn log(board: &mut BoardLog, report: Report<'_>) {
         board.on_line(ME, Entry { at: 2, board_time: 1, text: report.to_string() });

@@ -218,7 +218,7 @@ fn two_desktop_nodes_with_one_id_are_warned_of_each_other() {
     let addresses =
         [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string());
     let start = |own: usize| {
-        let words = ["node", "--id", "4", "--bind", &addresses[own], "--peer", &addresses[1 - own]];
+        let words = ["node", "--id", "4", "--bind", &addresses[own], "--peer", &addresses[1 - own], "--new"];
         command(&words).stdout(Stdio::piped()).spawn().unwrap()
     };
     let mut twins = [start(0), start(1)];

@@ -43,7 +43,14 @@ pub trait Cipher: Clone + core::fmt::Debug {
     /// Decrypts `text` in place with the key of this number. `None`, and nothing of the text, where the tag is not that of
     /// header and text.
     fn open(&self, number: u8, nonce: &Nonce, header: &[u8], text: &mut [u8], tag: &Tag) -> Option<()>;
+
+    /// Returns a number that tells the key which seals from others: never 0, at most [`FINGERPRINT_MAX`]. It is stored beside
+    /// the key, and never sent.
+    fn fingerprint(&self) -> u16;
 }
+
+/// The highest fingerprint of a key.
+pub const FINGERPRINT_MAX: u16 = (1 << 14) - 1;
 
 /// The initial value of Ascon-AEAD128: 12 and 8 rounds, a tag of 128 bits before it is truncated, blocks of 16 bytes.
 const INITIAL: u64 = 0x0000_1000_808c_0001;
@@ -142,6 +149,11 @@ impl Cipher for Key {
 
     fn for_group(&self, members: &[NodeId]) -> Self {
         members.iter().fold(self.clone(), |key, member| key.derive(member.0, &[]))
+    }
+
+    fn fingerprint(&self) -> u16 {
+        let [low, high, ..] = self.derive(0, b"records").bytes();
+        (u16::from_le_bytes([low, high]) & FINGERPRINT_MAX).max(1)
     }
 
     fn seal(&self, nonce: &Nonce, header: &[u8], text: &mut [u8]) -> Tag {

@@ -31,6 +31,11 @@ impl Keyring {
         Self { previous: Some(previous), changed: false, ..self }
     }
 
+    /// The key that frames are sealed with.
+    fn sealing(&self) -> &Key {
+        self.previous.as_ref().filter(|_| !self.changed).unwrap_or(&self.key)
+    }
+
     const fn previous_number(&self) -> u8 {
         self.number.wrapping_sub(1) & NUMBER_MAX
     }
@@ -62,8 +67,11 @@ impl Cipher for Keyring {
     }
 
     fn seal(&self, nonce: &Nonce, header: &[u8], text: &mut [u8]) -> Tag {
-        let key = self.previous.as_ref().filter(|_| !self.changed).unwrap_or(&self.key);
-        key.seal(nonce, header, text)
+        self.sealing().seal(nonce, header, text)
+    }
+
+    fn fingerprint(&self) -> u16 {
+        self.sealing().fingerprint()
     }
 
     fn open(&self, number: u8, nonce: &Nonce, header: &[u8], text: &mut [u8], tag: &Tag) -> Option<()> {
@@ -110,6 +118,14 @@ mod tests {
         }
         let late = Keyring::new(OLD, 15);
         assert!(!sends(&late, &mut nodes[0]), "the old key is worth nothing");
+    }
+
+    #[test]
+    fn the_fingerprint_is_that_of_the_key_that_seals() {
+        let mut ring = Keyring::new(NEW, 4).after(OLD);
+        assert_eq!(ring.fingerprint(), OLD.fingerprint());
+        ring.on_opened(4);
+        assert_eq!((ring.fingerprint(), ring.fingerprint() == OLD.fingerprint()), (NEW.fingerprint(), false));
     }
 
     #[test]

@@ -13,7 +13,8 @@
 //! Where two networks meet, nodes receive heartbeats of two leaders. The better one wins if its term is higher. If its
 //! term is lower, it is asked to raise it ([`LeaderMessage::RaiseTerm`]): the request travels back along the path of
 //! the heartbeats, and the leader continues under a term above the requested one. A worse leader is adopted only by
-//! authority: of an election this node took part in, or of the current leader, handing over.
+//! authority: of an election this node took part in, or of the current leader, handing over. While there is a
+//! leader, another one is adopted only so often (`turnover`).
 //!
 //! # Incumbents
 //! Until its heartbeat number `INCUMBENT_AFTER` a leader counts with the capacity it was elected with. From then on
@@ -31,12 +32,14 @@ use crate::base::time::{Duration, Instant, earliest};
 mod flood;
 mod heir;
 mod leader;
+mod turnover;
 mod watch;
 
 use flood::Flood;
 use heir::{Bid, Testament};
 pub(super) use leader::Leader;
 pub use leader::{Heir, LeaderMessage};
+use turnover::Turnover;
 use watch::Watch;
 
 type Out<M> = Outbox<M, Notice>;
@@ -72,6 +75,8 @@ pub(super) struct Leadership {
     bid: Option<Bid>,
     /// A term the leader must rise above; not above its own when there is no such demand.
     demanded: Term,
+    /// How often one leader was adopted after another.
+    turnover: Turnover,
     /// Whether others follow a later leader, though this node leads.
     deposed: bool,
     /// Whether elections announce the winner to all nodes themselves, so that only heartbeats are flooded.
@@ -89,6 +94,7 @@ impl Leadership {
             watch: None,
             bid: None,
             demanded: Term::ZERO,
+            turnover: Turnover::NONE,
             deposed: false,
             announced_by_election: false,
         }
@@ -300,7 +306,16 @@ impl Leadership {
             if new {
                 return self.adopt(cx, announced, left, from, out);
             }
-            if announced.term < self.floor.0 && !is_me {
+            if announced.term >= self.floor.0 {
+                return false;
+            }
+            if is_me && announced.heartbeat == 0 && cx.candidate.is_some() {
+                // Elected by nodes that missed a term up to which this one has reserved: they would elect it again and again.
+                let term = self.new_term(cx.me);
+                self.announce(cx, Leader { term, ..announced }, out);
+                return true;
+            }
+            if !is_me {
                 out.send(from, LeaderMessage::RaiseTerm { term: self.floor.0 }.into());
             }
             return false;
@@ -323,7 +338,7 @@ impl Leadership {
         let handed_over = announced.term.by == current.candidate.id && !self.is_leader();
         let authorised = announced.term == authority || handed_over;
         if new && (better || authorised) {
-            return self.adopt(cx, announced, left, from, out);
+            return self.may_change(cx) && self.adopt(cx, announced, left, from, out);
         }
         match (new, better) {
             (true, _) => self.demand_above(cx, announced.term, out),

@@ -101,6 +101,7 @@ pub(super) use accessors;
 fn on_command<R: Rounds>(rounds: &mut R, cx: &Context<'_>, command: Command, out: &mut Out<R>) {
     match command {
         Command::Call if rounds.idle().is_none() => {} // one election of its own at a time, however often it is called
+        Command::Call if cx.quarantined => {}          // it starts one later, where there is no leader by then
         Command::Call => rounds.start(cx, out),
         Command::Yield => {
             let winner = Rounds::winner(rounds);
@@ -152,7 +153,9 @@ fn reschedule<R: Rounds>(rounds: &mut R, cx: &Context<'_>, out: &mut Out<R>) {
     if rounds.is_over() && rounds.idle().is_none() {
         rounds.leave_round();
     }
-    let delay = rounds.start_delay(cx);
+    // A node that lost its records might start a round under a term of an earlier boot, of which announcements may still be on
+    // their way. It takes part in the rounds of others.
+    let delay = rounds.start_delay(cx).filter(|_| !cx.quarantined);
     if let Some(start) = rounds.idle() {
         *start = delay.map(|delay| start.unwrap_or_else(|| cx.now.after(delay)));
     }

@@ -34,6 +34,7 @@ fn notice_at(lease: &mut LeaderLease, now: Instant, input: Input<Message, Heartb
         crowd: others.len(),
         crowded: false,
         hold: crate::Duration::ZERO,
+        quarantined: false,
         audience: Audience::Unknown,
         better: NodeSet::EMPTY,
         best_peer: None,

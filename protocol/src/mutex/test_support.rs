@@ -34,6 +34,7 @@ pub(crate) fn at<T>(members: u32, now: u32, lamport: u64, step: impl FnOnce(&Con
         crowd: others.len(),
         crowded: false,
         hold: crate::Duration::ZERO,
+        quarantined: false,
         audience: Audience::Unknown,
         better: NodeSet::EMPTY,
         best_peer: None,

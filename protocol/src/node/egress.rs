@@ -2,6 +2,7 @@
 
 use super::{Halt, Node};
 use crate::algorithm::Scope;
+use crate::base::cipher::TAG_BYTES;
 use crate::base::config::Moment;
 use crate::base::membership::Membership;
 use crate::base::time::Instant;
@@ -32,7 +33,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             shared.halt(Halt::Frame);
             return None;
         };
-        buffer.get(..len)
+        let frame = buffer.get(..len)?;
+        shared.own_frames.on_sealed(seq, frame.get(len.saturating_sub(TAG_BYTES)..)?);
+        Some(frame)
     }
 
     /// The kind, the destination and the length of the body of the next frame that is due: elections and leases first, then

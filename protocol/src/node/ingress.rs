@@ -2,6 +2,7 @@
 
 use super::{Node, StageMessage};
 use crate::algorithm::{self, Scope};
+use crate::base::ceiling::Number;
 use crate::base::config::Moment;
 use crate::base::ids::NodeSet;
 use crate::base::lamport::LamportTime;
@@ -29,7 +30,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         // A recording costs no decryption.
         if sealed.sender().id != shared.config.me {
             shared.peers.check(sealed.sender(), sealed.seq())?;
-        } else if sealed.sender() == shared.origin() && sealed.seq() <= shared.seq {
+        } else if sealed.sender() == shared.origin() && shared.own_frames.may_include(&sealed, shared.seq) {
             return Err(DropReason::NotForMe); // an echo
         }
         let packet = sealed.open(&shared.config.key, buffer)?;
@@ -45,7 +46,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             shared.on_claim(now, packet.incarnation, sender == shared.origin());
             return Err(DropReason::SameId);
         }
-        if !shared.frames.admits(0, shared.peers.ahead(sender, packet.seq)) {
+        if !shared.ceilings.admits(now, Number::Frames, 0, shared.peers.ahead(sender, packet.seq)) {
             return Err(DropReason::OutOfBounds);
         }
         let keep = Keep { me: shared.config.me, leader: self.election.leader().map(|(leader, _)| leader) };
@@ -114,7 +115,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
 
     fn on_heartbeat(&mut self, now: Instant, packet: &Packet<'_>) -> Result<(), DropReason> {
         let heartbeat: Heartbeat = wire::decode(packet.body).ok_or(DropReason::Malformed)?;
-        if !self.shared.admits_time(heartbeat.lamport.0) {
+        if !self.shared.admits_time(now, heartbeat.lamport.0) {
             return Err(DropReason::OutOfBounds);
         }
         let from = self.shared.peers.group().set_of(packet.sender);
@@ -167,13 +168,13 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
                 return Err(DropReason::NotBidirectional);
             }
             sent_at = header.attempt.sent_at;
-            if G::GROUPED && !self.shared.admits_time(sent_at.0) {
+            if G::GROUPED && !self.shared.admits_time(now, sent_at.0) {
                 return Err(DropReason::OutOfBounds); // it is not acknowledged: its origin says it again
             }
             self.accept(now, packet, header)?;
         }
         let message = StageMessage::decode(packet.kind, packet.body).ok_or(DropReason::UnknownKind)?;
-        self.check_bounds(&message)?;
+        self.check_bounds(now, &message)?;
         match message {
             StageMessage::Election(message) => {
                 self.step_election(now, algorithm::Input::Message { from, sent_at, message });
@@ -193,7 +194,11 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
     }
 
     /// Checks how far a message would move terms and Lamport times.
-    fn check_bounds(&mut self, message: &StageMessage<E::Message, M::Message, S::Message>) -> Result<(), DropReason> {
+    fn check_bounds(
+        &mut self,
+        now: Instant,
+        message: &StageMessage<E::Message, M::Message, S::Message>,
+    ) -> Result<(), DropReason> {
         let reach = match message {
             StageMessage::Election(message) => message.reach(),
             StageMessage::Lease(message) if G::GROUPED => message.reach(),
@@ -202,8 +207,8 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             StageMessage::Lease(_) | StageMessage::Service(_) => return Ok(()),
         };
         let Reach { term, time, .. } = reach.ok_or(DropReason::Malformed)?;
-        let in_time = !G::GROUPED || self.shared.admits_time(time);
-        let in_term = self.shared.terms.admits(self.election.term_number(), term);
+        let in_time = !G::GROUPED || self.shared.admits_time(now, time);
+        let in_term = self.shared.ceilings.admits(now, Number::Term, self.election.term_number(), term);
         if in_time && in_term { Ok(()) } else { Err(DropReason::OutOfBounds) }
     }
 

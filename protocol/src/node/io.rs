@@ -114,7 +114,7 @@ pub enum Halt {
     Frame,
     /// This boot has used up its sequence numbers.
     Sequence,
-    /// There is no further term, Lamport time or incarnation: the node needs new records, and the group a new key.
+    /// There is no further term, Lamport time or incarnation: the group needs a new key, under which they begin anew.
     Numbers,
     /// Somebody with the key sent in this node's name and a later boot, and peers no longer listen to this one. Restarted
     /// with its records, the node is in a boot above that.

@@ -9,7 +9,7 @@
 
 use crate::algorithm::{self, Algorithm, Scope};
 use crate::base::capacity::Capacity;
-use crate::base::ceiling::Ceiling;
+use crate::base::ceiling::Ceilings;
 use crate::base::cipher::Cipher;
 use crate::base::config::{Config, ConfigError, Moment};
 use crate::base::ids::{NodeId, NodeSet};
@@ -32,11 +32,13 @@ use crate::peers::table::PeerTable;
 use crate::service::{NoService, Service};
 use crate::wire::FRAME_MAX;
 use core::marker::PhantomData;
+use echo::OwnFrames;
 use heapless::Deque;
 use payload::StageMessage;
 use shared::Shared;
 
 mod counters;
+mod echo;
 mod egress;
 mod ingress;
 mod io;
@@ -118,15 +120,18 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         let counts = |kept: &Records| kept.incarnation > 0 && election.winner() == Winner::Highest;
         let stored = boot.records.filter(counts).map(|kept| kept.flaps);
         let stability = Stability::at_boot(now, stored);
-        let (records, quarantine) = if let Some(kept) = boot.records {
+        let newcomer = boot.records.is_none_or(|kept| kept.incarnation == 0);
+        let fingerprint = config.key.fingerprint();
+        let (records, quarantined) = if let Some(kept) = boot.records {
             // A boot that repeated an incarnation would repeat its nonces.
+            let kept = kept.under_key(fingerprint);
             let incarnation = kept.incarnation.checked_add(1).ok_or(ConfigError::NoMoreBoots)?;
-            (Records { incarnation, flaps: stability.flaps(), ..kept }, None)
+            (Records { incarnation, flaps: stability.flaps(), ..kept }, false)
         } else {
             // The number of earlier boots is unknown: a random number tells this one apart, and the node takes part in no
             // decision until every promise of an earlier boot has expired.
             let incarnation = rng.next_u32() | INCARNATION_DRAWN;
-            (Records { incarnation, ..Records::FACTORY }, Some(now.after(config.timing.quarantine)))
+            (Records { incarnation, ..Records::FACTORY.under_key(fingerprint) }, true)
         };
         let peers = PeerTable::new(Moment::new(now, &mut rng, &config.timing));
         let detector = Detector::new(Moment::new(now, &mut rng, &config.timing));
@@ -134,7 +139,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             config,
             rng,
             booted_at: now,
-            quarantine,
+            quarantined,
             capacity: boot.capacity,
             stability,
             records,
@@ -144,10 +149,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             claimed: 0,
             claimed_at: CoarseInstant::ZERO,
             lamport: LamportClock::after(records.lamport),
-            terms: Ceiling::default(),
-            times: Ceiling::default(),
-            frames: Ceiling::default(),
+            ceilings: Ceilings::at_boot(now, newcomer),
             seq: 0,
+            own_frames: OwnFrames::default(),
             peers,
             notices: Deque::new(),
             counters: Counters::default(),
@@ -297,7 +301,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             if G::GROUPED { self.lease.deadline() } else { None },
             self.mutex.deadline(),
             self.service.deadline(),
-            self.shared.quarantine,
+            self.shared.quarantine_end(),
             self.shared.restart_at,
             self.is_member().then(|| self.detector.deadline()),
             self.shared.peers.deadline().filter(|_| self.uses(Scope::Neighbours)),

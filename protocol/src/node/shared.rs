@@ -1,9 +1,10 @@
 //! What all stages of a node share.
 
+use super::echo::OwnFrames;
 use super::{Counters, Halt, NOTICES_MAX, Notice};
 use crate::algorithm::{Audience, Context, Scope};
 use crate::base::capacity::{Candidate, Capacity};
-use crate::base::ceiling::{Ceiling, TIMES_BLOCK};
+use crate::base::ceiling::{Ceilings, Number, time_block};
 use crate::base::config::{Config, Moment};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::incarnation::INCARNATION_DRAWN;
@@ -33,8 +34,8 @@ pub(super) struct Shared<const N: usize, K> {
     pub(super) config: Config<K>,
     pub(super) rng: Rng,
     pub(super) booted_at: Instant,
-    /// Until when a node that lost its records takes part in no decision.
-    pub(super) quarantine: Option<Instant>,
+    /// Whether this node lost its records, and takes part in no decision yet.
+    pub(super) quarantined: bool,
     pub(super) capacity: Option<Capacity>,
     pub(super) stability: Stability,
     pub(super) records: Records,
@@ -47,13 +48,11 @@ pub(super) struct Shared<const N: usize, K> {
     /// When it first did, where it restarts.
     pub(super) claimed_at: CoarseInstant,
     pub(super) lamport: LamportClock,
-    /// How far messages may move the term and the Lamport time.
-    pub(super) terms: Ceiling,
-    pub(super) times: Ceiling,
-    /// How far ahead of the last frame of its sender one may be.
-    pub(super) frames: Ceiling,
+    /// How far messages may move the term and the Lamport time, and how far ahead of the last frame of its sender one may be.
+    pub(super) ceilings: Ceilings,
     /// The sequence number of the last frame.
     pub(super) seq: u32,
+    pub(super) own_frames: OwnFrames,
     pub(super) peers: PeerTable<N>,
     pub(super) notices: Deque<Notice, NOTICES_MAX>,
     pub(super) counters: Counters,
@@ -63,9 +62,14 @@ pub(super) struct Shared<const N: usize, K> {
 impl<const N: usize, K> Shared<N, K> {
     /// This node as a candidate; `None` while it may not lead.
     pub(super) fn candidate(&self) -> Option<Candidate> {
-        let fit = self.config.may_lead && self.quarantine.is_none();
+        let fit = self.config.may_lead && !self.quarantined;
         let capacity = self.capacity.filter(|_| fit)?;
         Some(Candidate { capacity: self.stability.weigh(capacity), id: self.config.me })
+    }
+
+    /// When this node, which lost its records, takes part in decisions again.
+    pub(super) fn quarantine_end(&self) -> Option<Instant> {
+        self.quarantined.then(|| self.booted_at.after(self.config.timing.quarantine))
     }
 
     /// Stores how often the node has flapped, where that changed.
@@ -146,6 +150,7 @@ impl<const N: usize, K> Shared<N, K> {
             me: self.config.me,
             candidate: self.candidate(),
             hold: self.stability.hold(),
+            quarantined: self.quarantined,
             roster,
             peers,
             up,
@@ -163,10 +168,9 @@ impl<const N: usize, K> Shared<N, K> {
     }
 
     /// Returns whether a message may say this Lamport time.
-    pub(super) fn admits_time(&mut self, time: u64) -> bool {
-        let [own, said] =
-            [self.lamport.now().0, time].map(|time| u32::try_from(time / TIMES_BLOCK).unwrap_or(u32::MAX));
-        time <= LamportTime::MAX.0 && self.times.admits(own, said)
+    pub(super) fn admits_time(&mut self, now: Instant, time: u64) -> bool {
+        let [own, said] = [self.lamport.now().0, time].map(time_block);
+        time <= LamportTime::MAX.0 && self.ceilings.admits(now, Number::Time, own, said)
     }
 
     /// The Lamport time of the next step, above every time observed.

@@ -23,8 +23,8 @@ type Step<'n, E, M, S, const N: usize, G, K> = (NodeRunner<'n, E, M, S, N, G, K>
 impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher> Node<E, M, N, S, G, K> {
     pub(super) fn on_timeout(&mut self, now: Instant) {
         let shared = &mut self.shared;
-        if shared.quarantine.is_some_and(|until| until <= now) {
-            shared.quarantine = None;
+        if shared.quarantine_end().is_some_and(|end| end <= now) {
+            shared.quarantined = false;
         }
         shared.stability.on_timeout(now);
         shared.store_flaps();

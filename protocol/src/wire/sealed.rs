@@ -75,6 +75,13 @@ impl<'f> SealedFrame<'f> {
         self.sender.seq
     }
 
+    /// The first byte of the tag.
+    #[must_use]
+    pub fn mark(&self) -> u8 {
+        let [mark, ..] = *self.tag;
+        mark
+    }
+
     /// Opens the frame into `buffer` and decodes its header.
     ///
     /// # Errors

@@ -365,3 +365,42 @@ fn a_node_that_flapped_asks_for_company_before_it_leads_itself_alone() {
     let answer = Output::Send { to: only(2), message: election(Term::ZERO, 1) };
     assert_eq!(receive(&mut other, 2, probe(Term::ZERO, 2)), [answer], "it has no leader either");
 }
+
+#[test]
+fn a_node_that_lost_its_records_starts_nothing_in_its_quarantine_and_joins_what_others_start() {
+    let mut node = root();
+    node.quarantined = true;
+    assert_eq!(node.step(Input::Command(Command::Call)), []);
+    assert_eq!(node.step(Input::Timeout), []);
+    assert_eq!(node.run(Duration::from_secs(30)), [], "a term of its own may be one of an earlier boot");
+    let index = term(1, 2);
+    assert_eq!(receive(&mut node, 2, election(index, 2)).first(), Some(&to_all(election(index, 2))));
+
+    let mut node = root();
+    node.quarantined = true;
+    node.run(Duration::from_secs(10));
+    node.quarantined = false;
+    node.step(Input::Timeout);
+    assert!(!node.run(Duration::from_secs(10)).is_empty(), "afterwards it starts one");
+}
+
+#[test]
+fn a_node_elected_under_a_term_below_its_records_leads_under_the_next_one_it_has_not_reserved() {
+    let mut node = root();
+    node.algorithm.resume(40);
+    let elected = |number, id| LeaderMessage::Elected {
+        term: term(number, 2),
+        leader: candidate(50, id),
+        runner_up: Some(candidate(40, 2)),
+        age: 0,
+    };
+    receive(&mut node, 2, elected(7, 1).into());
+    assert_eq!(node.algorithm.leader(), Some((NodeId(1), term(41, 1))), "rather than be elected thirty times more");
+    assert!(node.run(Duration::from_secs(2)).iter().any(is_state), "others follow it by its heartbeats");
+
+    let mut node = root();
+    node.algorithm.resume(40);
+    let raise = LeaderMessage::RaiseTerm { term: Term { number: 40, by: NodeId(u32::MAX) } };
+    let sent = receive(&mut node, 2, elected(7, 3).into());
+    assert_eq!(sent, [Output::Send { to: only(2), message: raise.into() }], "another leader is asked to rise");
+}

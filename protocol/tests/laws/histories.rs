@@ -183,6 +183,7 @@ where
             crowd: peers.len(),
             crowded: false,
             hold: Duration::ZERO,
+            quarantined: false,
             audience: Audience::Unknown,
             view,
             lamport: clock.tick(),

@@ -335,7 +335,7 @@ fn a_member_whose_lamport_time_is_far_ahead_returns() {
         let mut locks = LockNet::new(3, Lamport::KIND, Lamport::default());
         locks.enter(1).release(1).crash(0).run_secs(1);
         let lamport = LamportTime(u64::from(ahead) * TIMES_BLOCK);
-        locks.net.boot_with(0, Some(Records { incarnation: 1, term: 1, lamport, flaps: 0 }));
+        locks.net.boot_with(0, Some(Records { incarnation: 1, term: 1, lamport, ..Records::FACTORY }));
         locks.run_secs(20).enter(0).release(0).enter(1).release(1);
     }
 }

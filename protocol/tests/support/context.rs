@@ -24,6 +24,7 @@ pub fn context(roster: RosterView<'_>, me: NodeId) -> Context<'_> {
         crowd: peers.len(),
         crowded: false,
         hold: Duration::ZERO,
+        quarantined: false,
         audience: Audience::Unknown,
         better: NodeSet::EMPTY,
         best_peer: None,

@@ -80,6 +80,11 @@ impl Watch {
         self.last.elapsed(cx.now) <= pulse(cx).plus(slack(cx.timing))
     }
 
+    /// Returns whether pulses are missing.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.asks > 0
+    }
+
     pub(super) fn deadline(&self) -> Instant {
         self.veto.map_or(self.at, |veto| veto.min(self.at))
     }

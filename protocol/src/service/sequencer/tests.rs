@@ -82,6 +82,7 @@ impl Group {
             crowd: others.len(),
             crowded: false,
             hold: Duration::ZERO,
+            quarantined: false,
             audience: Audience::Unknown,
             better: NodeSet::EMPTY,
             best_peer: None,

@@ -40,6 +40,8 @@ pub struct Single<A: Algorithm> {
     pub crowded: bool,
     /// How long it waits before it leads nobody but itself.
     pub hold: Duration,
+    /// Whether it lost its records.
+    pub quarantined: bool,
     me: NodeId,
     down: NodeSet,
     time: u64,
@@ -53,9 +55,9 @@ impl<A: Algorithm<Message: Clone, Notice: Clone>> Single<A> {
         let now = START;
         let (notices, down) = (Vec::new(), NodeSet::EMPTY);
         let (audience, me) = (Vec::new(), NodeId(me));
-        let (crowded, hold) = (false, Duration::ZERO);
-        let random = 1 << 31;
-        Self { algorithm, roster, now, capacity: 500, notices, random, audience, crowded, hold, me, down, time: 0 }
+        let (crowded, hold, quarantined) = (false, Duration::ZERO, false);
+        let (random, capacity, time) = (1 << 31, 500, 0);
+        Self { algorithm, roster, now, capacity, notices, random, audience, crowded, hold, quarantined, me, down, time }
     }
 
     /// Takes one step; returns all it asks for.
@@ -74,6 +76,7 @@ impl<A: Algorithm<Message: Clone, Notice: Clone>> Single<A> {
             audience: Audience::Listed(&self.audience),
             crowded: self.crowded,
             hold: self.hold,
+            quarantined: self.quarantined,
             ..cx
         };
         let mut out = Outbox::new();

@@ -108,7 +108,12 @@ impl<const WORD: usize> NorFlash for Chip<WORD> {
 }
 
 fn records(number: u32) -> Records {
-    Records { incarnation: number, term: number * 16, lamport: LamportTime(u64::from(number) << 40), flaps: 0 }
+    Records {
+        incarnation: number,
+        term: number * 16,
+        lamport: LamportTime(u64::from(number) << 20),
+        ..Records::FACTORY
+    }
 }
 
 fn stored<const WORD: usize>(chip: &Chip<WORD>) -> Result<Option<Records>, LoadError> {

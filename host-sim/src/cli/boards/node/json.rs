@@ -10,7 +10,7 @@ pub(super) fn line(at: u64, report: &Report<'_>) -> Value {
         Report::Starting { node, capacity, records } => {
             json!({ "event": "starting", "node": node.0, "capacity": capacity, "records": records.name() })
         }
-        Report::Stored(Records { incarnation, term, lamport, flaps }) => {
+        Report::Stored(Records { incarnation, term, lamport, flaps, .. }) => {
             json!({ "event": "stored", "incarnation": incarnation, "term": term, "lamport": lamport.0, "flaps": flaps })
         }
         Report::Leading { term } => json!({ "event": "leading", "term": term.number, "by": term.by.0 }),

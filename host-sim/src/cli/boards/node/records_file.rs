@@ -109,7 +109,7 @@ mod tests {
         let file = folder.path().join("node.records");
         assert_eq!(load(&file).unwrap(), Stored::Nothing);
         for incarnation in 1..3 {
-            let records = Records { incarnation, term: 17, lamport: LamportTime(5), flaps: 0 };
+            let records = Records { incarnation, term: 17, lamport: LamportTime(5), ..Records::FACTORY };
             save(&file, records).unwrap();
             assert_eq!(load(&file).unwrap(), Stored::Intact(records));
         }
