@@ -32,9 +32,10 @@
 //!   abandoned because its voter was suspected. A request that waits long asks again for votes about to end.
 //! - A voter that has just started abstains for the longest lease: it may have lent its vote.
 //! - The paper's sets exist for few sizes of groups ([`VotingSets::Plane`]). A grid exists for all, at twice the size,
-//!   and any row makes a voting set with any column: while a member of a set is down, another set is asked. One full
-//!   row and one full column must be up: with bad luck as many crashes as there are rows block the lock. A hold cannot
-//!   be renewed while a member of its set is down: it ends with its lease, and is requested again.
+//!   and any row makes a voting set with any column: while a member of a set is down, another set is asked. Where no set
+//!   is whole, the members that are up stand in for one, if they are a majority and meet every set: of a grid, some member of each
+//!   row, or of each column. A hold cannot be renewed while a member of its set is down: it ends with its lease, and is
+//!   requested again.
 //! - A Relinquish names the attempt in which its request will wait, and a Grant the attempt it answers: numbers given
 //!   by the requester, so that one message returns many votes.
 //! - The voters agree on the fence; see `fence_numbers.rs`.

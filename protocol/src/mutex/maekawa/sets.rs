@@ -1,6 +1,7 @@
 //! Voting sets: the members a requester asks. Any two intersect, so that no two are complete at once.
 
 use crate::base::ids::NodeSet;
+use crate::base::quorum::is_majority;
 
 /// Members of a voting set: a row and a column of eight, of which one member is in both.
 pub(super) const VOTERS_MAX: usize = 15;
@@ -60,8 +61,8 @@ impl VotingSets {
         group.is_empty() || (count > 0 && (0..count).all(valid))
     }
 
-    /// Returns the set for the requester in `slot`: its own if all its members are up, otherwise the next such set; its
-    /// own if there is none.
+    /// Returns the set for the requester in `slot`: its own if all its members are up, otherwise the next such set. Where
+    /// there is none, all members that are up, if they may stand in for one; otherwise its own.
     #[must_use]
     pub fn choose(self, group: NodeSet, slot: usize, up: NodeSet) -> NodeSet {
         let own = match self {
@@ -72,7 +73,16 @@ impl VotingSets {
         let numbers = (own..count).chain(0..own.min(count));
         let mut sets = numbers.map(|number| self.set(group, number));
         let all_up = sets.find(|set| set.without(up).is_empty());
-        all_up.unwrap_or_else(|| self.set(group, own))
+        all_up.or_else(|| self.stand_in(group, up)).unwrap_or_else(|| self.set(group, own))
+    }
+
+    /// Returns the members that are up if they intersect every set, and any other members that stand in for one: they are
+    /// a majority.
+    fn stand_in(self, group: NodeSet, up: NodeSet) -> Option<NodeSet> {
+        let set = group.and(up);
+        let fits = usize::try_from(set.len()).is_ok_and(|len| len <= VOTERS_MAX);
+        let meets_all = (0..self.count(group)).all(|number| set.meets(self.set(group, number)));
+        (fits && meets_all && is_majority(set, group)).then_some(set)
     }
 
     fn count(self, group: NodeSet) -> usize {
@@ -187,8 +197,36 @@ mod tests {
         let group = NodeSet::first(9);
         assert_eq!(VotingSets::Grid.choose(group, 0, group.without(set(&[3]))), set(&[0, 1, 2, 4, 7]));
         assert_eq!(VotingSets::Grid.choose(group, 0, group.without(set(&[1]))), set(&[0, 3, 4, 5, 6]));
-        // A diagonal is down: every row and column lacks a member.
-        assert_eq!(VotingSets::Grid.choose(group, 0, group.without(set(&[2, 4, 6]))), set(&[0, 1, 2, 3, 6]));
+    }
+
+    #[test]
+    fn where_every_row_or_column_lacks_a_member_a_majority_that_meets_all_sets_stands_in() {
+        let group = NodeSet::first(9);
+        let chosen = |down| VotingSets::Grid.choose(group, 0, group.without(set(down)));
+        assert_eq!(chosen(&[2, 4, 6]), set(&[0, 1, 3, 5, 7, 8]), "a diagonal is down");
+        assert_eq!(chosen(&[2, 3, 4, 5]), set(&[0, 1, 6, 7, 8]));
+        let own = set(&[0, 1, 2, 3, 6]);
+        assert_eq!(chosen(&[1, 3, 4, 5, 7]), own, "four of nine are no majority");
+    }
+
+    #[test]
+    fn every_two_sets_that_are_chosen_intersect_whoever_is_down() {
+        for count in 1..=10 {
+            let group = NodeSet::first(count);
+            let members = |bits: usize| (0..count).filter(move |slot| bits >> slot & 1 == 1);
+            let ups = (0..1_usize << count).map(|bits| set(&members(bits).collect::<std::vec::Vec<_>>()));
+            let choices = |sets: VotingSets| {
+                let ups = ups.clone();
+                let all = ups.flat_map(move |up| {
+                    up.slots().map(move |slot| sets.choose(group, slot, up)).collect::<std::vec::Vec<_>>()
+                });
+                all.map(|set| set.slots().collect::<std::vec::Vec<_>>()).collect::<std::collections::BTreeSet<_>>()
+            };
+            for sets in [VotingSets::Grid, VotingSets::Plane].into_iter().filter(|sets| sets.is_valid_for(group)) {
+                let chosen: std::vec::Vec<_> = choices(sets).iter().map(|slots| set(slots)).collect();
+                assert!(chosen.iter().all(|one| chosen.iter().all(|other| one.meets(*other))), "{count} members");
+            }
+        }
     }
 
     #[test]
