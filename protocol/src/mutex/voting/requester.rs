@@ -26,7 +26,7 @@ impl Voting {
                 let retry_at = Some(cx.now.after(cx.timing.heartbeat.mul_ratio(1, 4)));
                 ballot.phase = Phase::Holding(RenewalVotes { granted: NodeSet::EMPTY, retry_at });
                 let (number, lease) = (renewal.number, renewal.lease);
-                out.send(cx.roster.all(), Message::Renew { lock, request, number, lease });
+                out.send(up_with_self(cx), Message::Renew { lock, request, number, lease });
             }
             Some(ClientAction::Release(request)) => self.release(cx, request.lock, true, out),
             Some(ClientAction::Cancel(request)) => self.release(cx, request.lock, false, out),
@@ -37,10 +37,11 @@ impl Voting {
         self.ballots.iter_mut().find(|ballot| ballot.lock == lock)
     }
 
-    /// Returns all votes: the request is over.
+    /// Returns all votes: the request is over. The vote of a member that is suspected returns with its lease: releases to
+    /// members that are down for good would fill the link.
     fn release(&mut self, cx: &Context<'_>, lock: LockId, held: bool, out: &mut Out<'_>) {
         if let Some(&mut Ballot { request, .. }) = self.ballot(lock) {
-            out.send(cx.roster.all(), Message::Release { lock, request, held });
+            out.send(up_with_self(cx), Message::Release { lock, request, held });
         }
         self.ballots.retain(|ballot| ballot.lock != lock);
     }
