@@ -23,7 +23,7 @@
 
 use super::Notice;
 use crate::algorithm::{Context, Outbox};
-use crate::base::capacity::Candidate;
+use crate::base::capacity::{Candidate, Capacity};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::rng::jitter;
 use crate::base::term::Term;
@@ -192,9 +192,12 @@ impl Leadership {
         cx.timing.lease().plus(self.interval(cx, leader).minus(cx.timing.heartbeat))
     }
 
-    /// Announces a leader: an election ended here, this node hands over, or the leader is lost and this is its heir.
+    /// Announces a leader: an election ended here, this node hands over, or the leader is lost and this is its heir. An
+    /// election that ends after a later leader was adopted announces nobody.
     pub(super) fn announce<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, leader: Leader, out: &mut Out<M>) {
-        self.adopt(cx, leader, cx.timing.lease(), NodeSet::EMPTY, out);
+        if leader.term >= self.floor.0 {
+            self.adopt(cx, leader, cx.timing.lease(), NodeSet::EMPTY, out);
+        }
     }
 
     /// Returns the candidate this node would hand over to, if it leads: the best peer, or the runner-up unless that is a
@@ -296,6 +299,8 @@ impl Leadership {
         self.observe_term(announced.term.number);
         let new = (announced.term, announced.heartbeat) > self.floor;
         let is_me = announced.candidate.id == cx.me;
+        let announced =
+            if is_me { Leader { candidate: as_elected(cx, announced.candidate), ..announced } } else { announced };
         if is_me && new && (announced.heartbeat > 0 || cx.candidate.is_none()) {
             // Heartbeats of an earlier boot that others still follow, or that nobody sent, or a leadership this node cannot
             // take. Even under its present term: others wait for a higher heartbeat then.
@@ -481,4 +486,11 @@ impl Leadership {
         let watch = earliest(self.watch.as_ref().map(Watch::deadline), self.bid.and_then(|bid| bid.deadline()));
         earliest(earliest(belief, flood), watch)
     }
+}
+
+/// Returns this node as the candidate it leads as. Others may have elected an earlier boot of it, before a reboot cost it
+/// most of its capacity: then it leads with what is left, and a better node takes over at once.
+fn as_elected(cx: &Context<'_>, elected: Candidate) -> Candidate {
+    let halved = Candidate { capacity: Capacity::new(elected.capacity.get() / 2), ..elected };
+    cx.candidate.filter(|&present| present < halved).unwrap_or(elected)
 }

@@ -404,3 +404,23 @@ fn a_node_elected_under_a_term_below_its_records_leads_under_the_next_one_it_has
     let sent = receive(&mut node, 2, elected(7, 3).into());
     assert_eq!(sent, [Output::Send { to: only(2), message: raise.into() }], "another leader is asked to rise");
 }
+
+#[test]
+fn a_node_elected_as_what_it_was_before_its_reboot_leads_as_what_it_is() {
+    let elected = |capacity| LeaderMessage::Elected {
+        term: term(7, 2),
+        leader: candidate(capacity, 1),
+        runner_up: Some(candidate(70, 2)),
+        age: 0,
+    };
+    let leads_as = |before, now| {
+        let mut node = root();
+        node.capacity = now;
+        let sent = receive(&mut node, 2, elected(before).into());
+        assert_eq!(node.algorithm.leader(), Some((NodeId(1), term(7, 2))));
+        let announced: Message = elected(now).into();
+        sent.contains(&to_all(announced))
+    };
+    assert!(leads_as(200, 50), "a better one takes over at once");
+    assert!(!leads_as(60, 50), "the rest is noise");
+}
