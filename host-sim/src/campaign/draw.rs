@@ -19,6 +19,9 @@ use protocol::registry::{AnyElection, AnyMutex};
 /// The applications of a scenario.
 pub(super) const APPS: [&str; 3] = [AppPlan::TOKENS, AppPlan::DIFFUSING, AppPlan::CLOCK];
 
+/// The election with several leaders.
+const CLUSTERS: &str = "clusters";
+
 /// What the words of `--only` allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Only {
@@ -157,11 +160,11 @@ impl Drawer<'_> {
         self.draft = Draft::default();
         self.draft.set("name", word(name));
         let workload = self.workload();
-        let election = self.election();
+        let election = self.election(workload);
         let lan = self.chance(if workload == Workload::Election { 55 } else { 85 });
         let group = workload != Workload::Election || needs_group(&election);
         // Locks and applications promise something only where a leader needs a quorum.
-        let quorum = workload != Workload::Election || self.chance(40);
+        let quorum = workload != Workload::Election || self.chance(40) && !election.starts_with(CLUSTERS);
         let nodes = self.nodes(lan, group || quorum, workload);
         // Within hours, timing for tests would be simulated most of the time.
         let fast = lan && self.chance(50) && self.length == Length::Minutes;
@@ -219,15 +222,20 @@ impl Drawer<'_> {
         }
     }
 
-    fn election(&mut self) -> String {
+    fn election(&mut self, workload: Workload) -> String {
         let allowed = &self.only.elections;
-        let one_leader: Vec<&str> = AnyElection::of_one_leader().collect();
-        let name = self.pick(if allowed.is_empty() { &one_leader } else { allowed });
+        // Several leaders can have no quorum.
+        let possible: Vec<&str> = match workload {
+            Workload::Election => AnyElection::NAMES.to_vec(),
+            Workload::Locks | Workload::App => AnyElection::of_one_leader().collect(),
+        };
+        let name = self.pick(if allowed.is_empty() { &possible } else { allowed });
         let options: &[&str] = match name {
             "bully" => {
                 &["recovery=elect", "recovery=announce", "transport=broadcast", "skip-suspected=yes", "alert=yes"]
             }
             "ring" => &["direction=backward", "winner=lowest"],
+            CLUSTERS => &["horizon=1", "horizon=3", "chief=yes", "clients=8", "horizon=1,clients=8,chief=yes"],
             _ => return name.to_owned(), // it has none
         };
         if self.chance(40) { format!("{name}:{}", self.pick(options)) } else { name.to_owned() }
@@ -419,9 +427,17 @@ mod tests {
         for fault in FAULTS.iter().filter(|fault| !fault.starts_with("reboot")) {
             assert!(drawn(&format!("do = \"{fault}\"")), "{fault}");
         }
-        for text in
-            ["records = \"lost\"", "\"positions\"", "\"geometric\"", "\"ring\"", "\"star\"", "mode = \"quorum\""]
-        {
+        for text in [
+            "records = \"lost\"",
+            "\"positions\"",
+            "\"geometric\"",
+            "\"ring\"",
+            "\"star\"",
+            "mode = \"quorum\"",
+            "clients=8",
+            "chief=yes",
+            "clusters:horizon=1",
+        ] {
             assert!(drawn(text), "{text}");
         }
     }

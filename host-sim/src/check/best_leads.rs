@@ -47,8 +47,8 @@ fn outranks_its_super_peers(settled: &Settled, clusters: &Clusters) -> impl Iter
         let near = || clusters.possibly_near(node.id).filter_map(|id| settled.node(id));
         let outranked = |leader: &SettledNode| {
             let rank = leader.candidate?;
-            let allowed = allowance(settled, leader, rank);
-            Some(candidate > if node.blank { allowed.max(rank.as_incumbent()) } else { allowed })
+            // Who has served for some beacons stays against any that is not an eighth better.
+            Some(candidate > allowance(settled, leader, rank).max(rank.as_incumbent()))
         };
         let served = near().next().is_some(); // another checker reports a node without a super-peer
         (served && near().all(|leader| outranked(leader).unwrap_or(true))).then(|| {

@@ -21,17 +21,18 @@ pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)>
     {
         unmet.push((seed, format!("the leader changed {count} times, more than {most}")));
     }
-    if let Some(least) = expect.answered {
-        let share = |outcome: &Outcome| {
-            let count = |name: &str| sums(std::slice::from_ref(outcome), &[name]).map(|(count, _)| count).sum::<u64>();
-            let answered = count("requests_answered");
-            let ended = answered + count("requests_refused") + count("requests_timed_out");
-            answered as f64 / ended.max(1) as f64
-        };
-        let worst = outcomes.iter().map(|outcome| (share(outcome), outcome.seed)).min_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((share, seed)) = worst.filter(|(share, _)| *share < least) {
-            let [share, least] = [share, least].map(|share| share * 100.0);
-            unmet.push((seed, format!("{share:.3} % of the requests were answered, below {least} %")));
+    let shares = [
+        (
+            expect.answered,
+            &["requests_answered", "requests_refused", "requests_timed_out"][..],
+            "requests were answered",
+        ),
+        (expect.delivered, &["messages_delivered", "messages_undelivered"], "messages to one client were delivered"),
+    ];
+    for (least, names, what) in shares {
+        let worst = least.and_then(|least| Some((too_small(least, names, outcomes)?, least * 100.0)));
+        if let Some(((share, seed), least)) = worst {
+            unmet.push((seed, format!("{share:.3} % of the {what}, below {least} %")));
         }
     }
     let counts = [
@@ -44,6 +45,7 @@ pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)>
         ),
         (&["ordered"], expect.ordered, "messages were ordered"),
         (&["committed"], expect.committed, "transactions were committed"),
+        (&["messages_received"], expect.received, "clients received messages"),
     ];
     for (names, least, what) in counts {
         let fewest = sums(outcomes, names).min();
@@ -67,6 +69,16 @@ pub(super) fn flooded(most: u64, outcomes: &[Outcome]) -> Option<(u64, String)> 
         ));
     };
     (frames > most).then(|| (seed, format!("a node sent {frames} frames a minute in a calm network, more than {most}")))
+}
+
+/// Returns the smallest share in percent that the first of these sums has of all of them, and its seed, where it is too small.
+fn too_small(least: f64, names: &[&str], outcomes: &[Outcome]) -> Option<(f64, u64)> {
+    let share = |outcome: &Outcome| {
+        let sum = |names| sums(std::slice::from_ref(outcome), names).map(|(count, _)| count).sum::<u64>();
+        (sum(names.get(..1).unwrap_or_default()) as f64 / sum(names).max(1) as f64, outcome.seed)
+    };
+    let (share, seed) = outcomes.iter().map(share).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (share < least).then_some((share * 100.0, seed))
 }
 
 /// The sum of the samples with these names in each run, and the run's seed.

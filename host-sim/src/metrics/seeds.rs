@@ -255,6 +255,9 @@ mod tests {
             ("availability = \"99%\"\n[[faults]]\nat = \"2s\"\ndo = \"crash\"\nnode = \"leader\"", true),
             ("availability = \"99%\"", false),
             ("leader_changes = 0", false),
+            // The toy nodes send no messages.
+            ("received = 1", true),
+            ("delivered = \"98%\"", true),
             ("merge = { max = \"3s\" }", true), // there is no partition to heal
             ("merge = { p999 = \"3s\" }", true),
             // The toy nodes follow a leader that crashed for ever.

@@ -34,6 +34,10 @@ pub struct Expect {
     pub(crate) tokens: Option<(u32, u64)>,
     /// The least share of requests that are answered, of those that end in one run.
     pub(crate) answered: Option<f64>,
+    /// The least share of messages to single clients that these acknowledge, of those that end in one run.
+    pub(crate) delivered: Option<f64>,
+    /// The least number of messages that clients receive in one run.
+    pub(crate) received: Option<u64>,
 }
 
 impl Expect {
@@ -57,11 +61,14 @@ impl Expect {
             self.terminations.map(|least| format!("terminations detected in a run: at least {least}")),
             self.ordered.map(|least| format!("messages ordered in a run: at least {least}")),
             self.committed.map(|least| format!("transactions committed in a run: at least {least}")),
+            self.received.map(|least| format!("messages received by clients in a run: at least {least}")),
         ];
         let availability =
             self.availability.map(|share| format!("every node has a leader for {} % of its time", share * 100.0));
         let answered = self.answered.map(|share| format!("requests answered: at least {} %", share * 100.0));
-        limits.chain(availability).chain(answered).chain(counts.into_iter().flatten()).collect()
+        let delivered =
+            self.delivered.map(|share| format!("messages to one client delivered: at least {} %", share * 100.0));
+        limits.chain(availability).chain(answered).chain(delivered).chain(counts.into_iter().flatten()).collect()
     }
 }
 
@@ -122,6 +129,8 @@ pub(super) fn expect(
         committed: raw.committed.map(|Whole(committed)| committed as u64),
         tokens,
         answered: raw.answered.map(|Share(share)| share),
+        delivered: raw.delivered.map(|Share(share)| share),
+        received: raw.received.map(|Whole(received)| received as u64),
     })
 }
 

@@ -200,6 +200,8 @@ pub(super) struct RawExpect {
     pub(super) clock_skew: Option<Spanned<RawLimit>>,
     pub(super) round_trip: Option<Spanned<RawLimit>>,
     pub(super) answered: Option<Share>,
+    pub(super) delivered: Option<Share>,
+    pub(super) received: Option<Whole<0, 1_000_000>>,
     pub(super) ordered: Option<Whole<0, 1_000_000>>,
     pub(super) committed: Option<Whole<0, 1_000_000>>,
     pub(super) ordering: Option<Spanned<RawLimit>>,

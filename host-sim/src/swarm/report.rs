@@ -24,6 +24,13 @@ use protocol::base::records::Records;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The measure of how late this machine runs what is due in the boards' network: boards run in real time.
+const HOST_DELAY: &str = "host_delay_us";
+
+/// From which 99th percentile of that delay on what did not hold may be due to the machine: a quarter of a heartbeat, as much
+/// as a lease allows for.
+const HOST_DELAY_MAX: Micros = 250_000;
+
 /// The report on a swarm.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -93,6 +100,23 @@ pub struct NodeReport {
     pub log: Vec<Entry>,
 }
 
+impl Report {
+    /// Returns in words that the machine was too busy for so many boards, where it was and something did not hold.
+    #[must_use]
+    pub fn overload(&self) -> Option<String> {
+        let delay = self.measures.get(HOST_DELAY)?.p99;
+        let overloaded = delay >= HOST_DELAY_MAX && !self.violations.is_empty();
+        let devices = self.boards + self.desktops;
+        overloaded.then(|| {
+            format!(
+                "this machine was too busy for {devices} nodes in real time: it carried frames up to {:.1} s late (p99). \
+                 Try again with nothing else running, or with fewer nodes",
+                delay as f64 / 1e6
+            )
+        })
+    }
+}
+
 #[expect(clippy::too_many_arguments, reason = "everything that a run has come to")]
 pub(super) fn report(
     scenario: &Scenario,
@@ -101,13 +125,15 @@ pub(super) fn report(
     convergence: &Convergence,
     findings: &[Finding],
     crashes: &[(Micros, u32)],
+    delays: Vec<Micros>,
     options: &Options,
     station: Option<&Station>,
 ) -> Report {
     let plan = world.plan();
     let settled = Settled::of(world, convergence, scenario);
     let nodes: Vec<NodeReport> = (0..world.node_count()).map(|node| node_report(world, fleet, node)).collect();
-    let mut values: BTreeMap<&'static str, Vec<u64>> = BTreeMap::from([("time_to_leader_us", Vec::new())]);
+    let mut values: BTreeMap<&'static str, Vec<u64>> =
+        BTreeMap::from([("time_to_leader_us", Vec::new()), (HOST_DELAY, delays)]);
     let first_fault = plan.faults.first().map_or(plan.duration, |step| step.at);
     let board_start = nodes.iter().filter_map(|node| board_time::agreed_at(node.node, &node.log, first_fault));
     let board_start = board_start.map(|micros| ("board_time_to_leader_us", micros));
@@ -204,6 +230,36 @@ pub(super) mod tests {
         let mut findings = Vec::new();
         let collected = check(&mut findings);
         (collected, findings.iter().map(|finding| finding.checker).collect())
+    }
+
+    #[test]
+    fn a_report_blames_the_machine_only_where_it_was_late_and_something_did_not_hold() {
+        let report = |delay: Micros, violations: usize| {
+            let violation =
+                Violation { seed: 0, time: 0, checker: "readings-arrive", text: String::new(), command: String::new() };
+            let measures = BTreeMap::from([(HOST_DELAY, Distribution::of(vec![delay]))]);
+            Report {
+                scenario: String::new(),
+                seed: 0,
+                boards: 16,
+                desktops: 0,
+                leader: None,
+                leader_is_best: false,
+                measures,
+                count: None,
+                bank: None,
+                jobs: None,
+                clock: None,
+                uplink: None,
+                violations: vec![violation; violations],
+                nodes: Vec::new(),
+            }
+        };
+        let text = report(1_500_000, 1).overload().unwrap();
+        assert!(
+            text.starts_with("this machine was too busy for 16 nodes in real time: it carried frames up to 1.5 s late")
+        );
+        assert_eq!([report(1_500_000, 0).overload(), report(20_000, 1).overload()], [None, None]);
     }
 
     pub(in crate::swarm) fn starting() -> String {

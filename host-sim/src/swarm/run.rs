@@ -119,9 +119,11 @@ pub(crate) fn run_with_acts(
     stops.push(scenario.world.duration);
     stops.dedup();
     let clock = fleet.clock();
+    let mut delays = Vec::new();
     for stop in stops {
         while clock.micros() < stop {
             meanwhile(clock.micros(), &fleet, &world);
+            delays.extend(world.next_at().and_then(|due| clock.micros().checked_sub(due)));
             catch_up(&mut world, clock.micros().min(stop), &mut observers, &fleet);
             let number = world.plan().faults.iter().map(|step| step.number + 1).max().unwrap_or(0);
             if let Some(step) = world.free_moment().and_then(|at| acts(at, number)) {
@@ -144,7 +146,7 @@ pub(crate) fn run_with_acts(
     }
     let Observers { mut convergence, checkers, crashes, .. } = observers;
     convergence.finish(world.now());
-    Ok(report(scenario, &world, &fleet, &convergence, checkers.findings(), &crashes, options, station.as_ref()))
+    Ok(report(scenario, &world, &fleet, &convergence, checkers.findings(), &crashes, delays, options, station.as_ref()))
 }
 
 /// Runs all events up to `now`.

@@ -7,8 +7,9 @@
 //!
 //! # At most once
 //! A request is named by its origin, the origin's boot and a number. While no answer comes it is sent again, a few times, to
-//! the same leader: that keeps the names for as long as copies may come, and as many answers as it has room for, and answers
-//! a copy with what it answered before, or as [`Refusal::Unknown`]. A leader that rebooted has forgotten them, but not that: a request names the leader and the term it
+//! the same leader: that keeps the names for longer than copies travel, and as many answers as it has room for, and answers
+//! a copy with what it answered before, or as [`Refusal::Unknown`]; so it refuses one that comes after eight later ones of its
+//! origin. A leader that rebooted has forgotten them, but not that: a request names the leader and the term it
 //! was sent to, and one for another leader, or from before the leader's boot, is refused as [`Refusal::Unknown`]. So a
 //! request is handled at most once, unless the application marked it as repeatable: that one is sent again until it
 //! times out, and to the next leader where the leader changes.
@@ -40,8 +41,9 @@
 //! # Limits
 //! [`PAYLOAD_MAX`] bytes, where the message fits a frame with all ids on its way ([`Refusal::TooFar`]); [`ROUTE_MAX`]
 //! relays; [`OWN_MAX`] requests of one node at a time ([`Notice::Full`]); [`HANDLED_MAX`] open ones at the leader, and
-//! with the names of those answered a few heartbeats ago [`NAMES_MAX`] more ([`Refusal::Busy`]). A request that finds no
-//! room in a link, or no way, is tried again or times out. [`SENDS_MAX`] messages to clients at a time, [`FLOODS_MAX`]
+//! [`NAMES_MAX`] clients that asked a few heartbeats ago ([`Refusal::Busy`]). A request that finds no
+//! room in a link, or no way, is tried again or times out; one that no other leader may handle waits until its leader has led
+//! for a heartbeat. [`SENDS_MAX`] messages to clients at a time, [`FLOODS_MAX`]
 //! flooded ones; a client that has received [`SEEN_MAX`] in the time of a request receives no more.
 
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
@@ -52,6 +54,7 @@ use crate::service::{NoticeQueue, Service};
 use clients::{Flood, Flooding, Seen, Sending};
 use heapless::Vec;
 use long::Long;
+use names::Names;
 use own::Own;
 
 pub use message::{Command, Message, Notice, Once, Part, Refusal, RequestId, long_commands};
@@ -59,6 +62,7 @@ pub use message::{Command, Message, Notice, Once, Part, Refusal, RequestId, long
 mod clients;
 mod long;
 mod message;
+mod names;
 mod own;
 mod serve;
 
@@ -74,7 +78,7 @@ pub const ROUTE_MAX: usize = 7;
 pub const OWN_MAX: usize = 4;
 /// How many requests a leader keeps, open or with their answers.
 pub const HANDLED_MAX: usize = 24;
-/// How many names of answered requests a leader keeps without their answers.
+/// Of how many clients a leader keeps the names of the requests it handled.
 pub const NAMES_MAX: usize = 72;
 /// How many clients a leader knows the way to.
 pub const ROUTES_MAX: usize = 12;
@@ -90,6 +94,9 @@ pub const TIMEOUT_HEARTBEATS: u32 = 10;
 pub const REACH: u8 = 2;
 /// After how many heartbeats without an answer a request is sent again.
 const AGAIN_HEARTBEATS: u32 = 2;
+/// For how many heartbeats a leader is too new to be sent a request that no other may handle: while an election goes on,
+/// it may resign soon.
+const NEW_HEARTBEATS: u32 = 1;
 /// How often a request that must be handled at most once is sent.
 const TRIES_MAX: u8 = 3;
 /// For how many heartbeats a leader keeps what it answered. The last copy leaves after [`TRIES_MAX`] - 1 times
@@ -123,12 +130,14 @@ pub struct Requests<const LONG: usize = 0> {
     leader: Option<(NodeId, Term)>,
     /// The number of the first term under which this node led in this boot.
     led_since: Option<u32>,
+    /// Until when the leader is too new to be sent what no other may handle.
+    new_until: Option<Instant>,
     /// The neighbour on the way to the leader.
     parent: Option<NodeId>,
     own: Vec<Own, OWN_MAX>,
     handled: Vec<Handled, HANDLED_MAX>,
-    /// Requests whose answers had to make room, and until when copies of them may come.
-    names: Vec<(RequestId, Instant), NAMES_MAX>,
+    /// The names of the last requests handled, by client.
+    names: Vec<Names, NAMES_MAX>,
     longs: Vec<Long, LONG>,
     /// How many hops a flooded message takes.
     reach: u8,
@@ -159,6 +168,7 @@ impl<const LONG: usize> Requests<LONG> {
             number: 0,
             leader: None,
             led_since: None,
+            new_until: None,
             parent: None,
             own: Vec::new(),
             handled: Vec::new(),
@@ -276,6 +286,10 @@ impl<const LONG: usize> Requests<LONG> {
             Fact::Leader { leader, term } => {
                 let changed = self.leader.is_none_or(|(former, _)| former != leader);
                 self.leader = Some((leader, term));
+                if changed {
+                    let settles = cx.now.after(cx.timing.heartbeat.times(NEW_HEARTBEATS));
+                    self.new_until = (leader != cx.me).then_some(settles);
+                }
                 if leader == cx.me {
                     self.parent = None;
                     self.led_since = self.led_since.or(Some(term.number));
@@ -365,9 +379,10 @@ impl<const LONG: usize> Algorithm for Requests<LONG> {
     fn deadline(&self) -> Option<Instant> {
         let own = self.own.iter().map(Own::deadline).min();
         let handled = self.handled.iter().map(|handled| handled.until);
-        let kept = handled.chain(self.names.iter().map(|&(_, until)| until)).min();
+        let kept = handled.chain(self.names.iter().map(|names| names.until)).min();
         let longs = self.longs.iter().filter_map(Long::deadline).min();
-        earliest(earliest(own, kept), earliest(longs, self.clients_deadline()))
+        let waits = self.new_until.filter(|_| !self.own.is_empty());
+        earliest(earliest(earliest(own, waits), kept), earliest(longs, self.clients_deadline()))
     }
 }
 

@@ -216,6 +216,22 @@ fn a_request_waits_for_a_leader() {
     assert!(matches!(net.service_notices.last(), Some((_, 0, Notice::Answered { .. }))), "{:?}", net.service_notices);
 }
 
+#[test]
+fn a_request_that_only_one_leader_may_handle_waits_until_that_has_led_for_a_heartbeat() {
+    for repeatable in [false, true] {
+        let mut net = asking(2, (RELIABLE, 1), line, || Clusters::new(2));
+        request(&mut net, 0, repeatable);
+        while net.node(0).leader().is_none() {
+            net.run(Duration::from_millis(10));
+        }
+        let handled = |net: &Asking<Clusters>| count(net, |notice| matches!(notice, Notice::Request { .. }));
+        net.run(Duration::from_millis(900));
+        assert_eq!(handled(&net), usize::from(repeatable));
+        net.run(Duration::from_millis(600));
+        assert_eq!(handled(&net), 1);
+    }
+}
+
 /// Who was delivered what, in the order of time.
 fn delivered<E: Election>(net: &Asking<E>) -> Vec<(usize, Bytes)> {
     let message = |(_, index, notice): &(_, usize, Notice)| match notice {
@@ -262,6 +278,16 @@ fn a_client_that_never_asked_is_found_within_the_reach_and_one_that_is_away_is_n
         count(&net, |notice| matches!(notice, Notice::Undelivered { .. })),
     ];
     assert_eq!(ends, [1, 1]);
+}
+
+#[test]
+fn a_super_peer_that_sends_to_itself_receives_it_once() {
+    let mut net = asking(2, (RELIABLE, 1), line, || Clusters::new(2));
+    net.run_secs(10);
+    send(&mut net, 1, Some(1), "wake up");
+    net.run_secs(12);
+    assert_eq!(delivered(&net), [(1, bytes("wake up"))]);
+    assert_eq!(count(&net, |notice| matches!(notice, Notice::Delivered { .. })), 1);
 }
 
 #[test]

@@ -240,5 +240,8 @@ fn show(report: &Report) -> std::io::Result<()> {
     for Violation { time, checker, text, command, .. } in &report.violations {
         writeln!(out, "\nVIOLATION {checker} at {:.3} s: {text}\n  replay: {command}", *time as f64 / 1e6)?;
     }
+    if let Some(overload) = report.overload() {
+        writeln!(out, "\n{overload}")?;
+    }
     Ok(())
 }

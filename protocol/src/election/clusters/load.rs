@@ -19,6 +19,9 @@ const COUNT_EVERY: u32 = 8;
 /// With which beacon clients of a super-peer that has too many decide whether they go elsewhere: two after it counted.
 const SHED_AT: u32 = 6;
 
+/// Of so many clients that left a super-peer, less one, one may return with each beacon that says that it has few.
+const RETURN_DICE: u32 = 3;
+
 /// Clients that have reported, and when the sum is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tally {
@@ -54,8 +57,19 @@ impl<const HEARD: usize> Tier<HEARD> {
         self.tally = Tally { sum: 0, at: Some(cx.now.after(cx.timing.heartbeat.mul_ratio(1, 2).times(rounds))) };
     }
 
-    /// Reports to the super-peer this node follows, or leaves it, where its new beacon says so.
+    /// Returns whether a super-peer has no room for this node.
+    pub(super) fn is_closed(&self, heard: &Heard) -> bool {
+        heard.avoided || self.is_full(heard)
+    }
+
+    /// Reports to the super-peer this node follows, or leaves it, where its new beacon says so. One that it left is open to it
+    /// again, by a throw of dice, once that has few clients.
     pub(super) fn on_load(&mut self, cx: &Context<'_>, id: NodeId, count: u32) {
+        let relaxed = self.limit.map_or(0, |limit| limit.get() >> 1);
+        let due = phase(count) == SHED_AT && cx.random & RETURN_DICE == 0;
+        if let Some(left) = self.entry(id).filter(|heard| due && heard.load <= relaxed) {
+            left.avoided = false;
+        }
         let Some((limit, followed)) = self.limit.zip(self.followed().copied().filter(|heard| heard.id() == id)) else {
             return;
         };
@@ -67,11 +81,10 @@ impl<const HEARD: usize> Tier<HEARD> {
         }
         let excess = u32::from(followed.load.saturating_sub(limit.get()));
         let chosen = cx.random.checked_rem(u32::from(followed.load)).is_some_and(|dice| dice < excess);
-        let open = |other: &Heard| other.id() != id && !other.avoided && !self.is_full(other);
+        let open = |other: &Heard| other.id() != id && !self.is_closed(other);
         let leaves = phase(count) == SHED_AT && chosen && self.others().any(open);
-        let relaxed = followed.load <= limit.get() >> 1;
-        if let Some(heard) = self.entry(id) {
-            heard.avoided = (heard.avoided || leaves) && !relaxed;
+        if let Some(heard) = self.entry(id).filter(|_| leaves) {
+            heard.avoided = true;
         }
     }
 

@@ -36,7 +36,7 @@ impl<const HEARD: usize> Tier<HEARD> {
         if self.others().next().is_none() {
             return Some(timing.boot_wait.minus(cx.uptime).plus(delay));
         }
-        if self.others().all(|other| self.is_full(other)) {
+        if self.others().all(|other| self.is_closed(other)) {
             return Some(timing.takeover_delay_unsettled.plus(delay)); // the best of the clients that hear no other takes some
         }
         if self.others().any(|other| other.candidate > candidate) {

@@ -147,7 +147,7 @@ impl<const LONG: usize> Requests<LONG> {
 
     /// Hands a whole request of the leader's own to its application.
     pub(super) fn serve_own_long(&mut self, cx: &Context<'_>, id: RequestId, once: Option<Once>, out: &mut Out) {
-        if let Some(reason) = self.refusal(cx, once) {
+        if let Some(reason) = self.refusal(cx, id, once) {
             return self.on_reply(cx, id, Reply::Refused(reason), out);
         }
         self.hand_long(cx, id, once.is_none(), Route::new(), out);
@@ -158,7 +158,7 @@ impl<const LONG: usize> Requests<LONG> {
         let Some(long) = self.longs.iter_mut().find(|long| long.id == id) else { return };
         long.state = State::Whole { until };
         let length = u16::try_from(long.bytes.len()).unwrap_or(u16::MAX);
-        self.insert_handled(id, route, repeatable, until);
+        self.insert_handled(cx, id, route, repeatable, until);
         out.notify(Notice::LongRequest { id, length, repeatable });
     }
 
@@ -181,7 +181,7 @@ impl<const LONG: usize> Requests<LONG> {
             }
             return;
         }
-        let refusal = self.refusal(cx, once).or_else(|| self.make_buffer(cx, id, &route, part));
+        let refusal = self.refusal(cx, id, once).or_else(|| self.make_buffer(cx, id, &route, part));
         if let Some(reason) = refusal {
             self.longs.retain(|long| long.id != id);
             return self.send_back(cx, id, route, Reply::Refused(reason), out);

@@ -97,7 +97,9 @@ impl<const LONG: usize> Requests<LONG> {
         let leads = self.leads(cx.me);
         let to = self.parent.map(|parent| cx.roster.set_of(parent)).filter(|to| cx.peers.meets(*to));
         let Some((leader, term)) = self.leader.filter(|_| leads || to.is_some()) else { return false };
-        let Some(own) = self.own.iter_mut().find(|own| own.state == State::Ready) else { return false };
+        let settled = self.new_until.is_none();
+        let ready = |own: &&mut Own| own.state == State::Ready && (settled || own.repeatable);
+        let Some(own) = self.own.iter_mut().find(ready) else { return false };
         if own.once.is_some_and(|(first, _)| first != leader) {
             own.state = State::Sent(None); // only the first leader knows whether it was handled
             return true;
@@ -198,8 +200,9 @@ impl<const LONG: usize> Requests<LONG> {
     }
 
     pub(super) fn on_timeout(&mut self, cx: &Context<'_>, out: &mut Out) {
+        self.new_until = self.new_until.filter(|&until| until > cx.now);
         self.handled.retain(|handled| handled.until > cx.now);
-        self.names.retain(|&(_, until)| until > cx.now);
+        self.names.retain(|names| names.until > cx.now);
         while let Some(lost) = self.own.iter().find(|own| own.until <= cx.now) {
             let id = lost.id;
             self.own.retain(|own| own.id != id);

@@ -17,25 +17,36 @@ impl<const LONG: usize> Requests<LONG> {
         bytes: Bytes,
         out: &mut Out,
     ) {
-        if let Some(reason) = self.refusal(cx, once) {
+        if let Some(reason) = self.refusal(cx, id, once) {
             return self.send_back(cx, id, route, Reply::Refused(reason), out);
         }
         let (repeatable, until) = (once.is_none(), cx.now.after(timeout(cx)));
-        self.insert_handled(id, route, repeatable, until);
+        self.insert_handled(cx, id, route, repeatable, until);
         out.notify(Notice::Request { id, bytes, repeatable });
     }
 
     /// Returns why this node does not handle a new request, if it does not; otherwise there is room for it.
-    pub(super) fn refusal(&mut self, cx: &Context<'_>, once: Option<Once>) -> Option<Refusal> {
+    pub(super) fn refusal(&mut self, cx: &Context<'_>, id: RequestId, once: Option<Once>) -> Option<Refusal> {
         match once {
             // It was for another leader, which has not got this copy: the origin knows whether there were others.
             Some((leader, _)) if leader != cx.me => Some(Refusal::NoRoute),
             Some((_, number)) if !self.has_led_under(number) => Some(Refusal::Unknown),
-            Some(_) | None => (!self.make_room()).then_some(BUSY),
+            Some(_) => (!self.make_name_room(cx, id) || !self.make_room()).then_some(BUSY),
+            None => (!self.make_room()).then_some(BUSY),
         }
     }
 
-    pub(super) fn insert_handled(&mut self, id: RequestId, route: Route, repeatable: bool, until: Instant) {
+    pub(super) fn insert_handled(
+        &mut self,
+        cx: &Context<'_>,
+        id: RequestId,
+        route: Route,
+        repeatable: bool,
+        until: Instant,
+    ) {
+        if !repeatable {
+            self.keep_name(cx, id);
+        }
         let _ = self.handled.push(Handled { id, route, repeatable, until, answer: None }); // it is not full
     }
 
@@ -46,15 +57,14 @@ impl<const LONG: usize> Requests<LONG> {
             return true;
         }
         let answered = self.handled.iter().filter(|handled| handled.answer.is_some());
-        let Some(&Handled { id, until, .. }) = answered.min_by_key(|handled| handled.until) else { return false };
-        let kept = self.names.push((id, until)).is_ok();
-        self.handled.retain(|handled| handled.id != id || !kept);
-        kept
+        let Some(id) = answered.min_by_key(|handled| handled.until).map(|handled| handled.id) else { return false };
+        self.handled.retain(|handled| handled.id != id);
+        true
     }
 
     /// Returns whether a request was handled here, or is about to be.
     pub(super) fn is_copy(&self, id: RequestId) -> bool {
-        self.handled.iter().any(|handled| handled.id == id) || self.names.iter().any(|&(name, _)| name == id)
+        self.handled.iter().any(|handled| handled.id == id) || self.is_named(id)
     }
 
     /// Answers a copy of a request as the first one was, or will be, over the way it came.
@@ -92,8 +102,13 @@ impl<const LONG: usize> Requests<LONG> {
             handled.answer = Some(bytes.clone());
             handled.until = cx.now.after(cx.timing.heartbeat.times(KEPT_HEARTBEATS.saturating_mul(times)));
         }
-        let kept = handled.answer.is_some() && !handled.repeatable;
-        self.handled.retain(|handled| handled.id != id || kept);
+        let (answered, once) = (handled.answer.is_some(), !handled.repeatable);
+        self.handled.retain(|handled| handled.id != id || answered && once);
+        if once && answered {
+            self.keep_name(cx, id);
+        } else if once {
+            self.forget_name(id);
+        }
         self.free(id);
         self.send_back(cx, id, route, reply, out);
     }
