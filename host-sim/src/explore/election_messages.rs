@@ -23,6 +23,7 @@ pub trait Explored:
     + Default
     + Send
     + Sync
+    + 'static
 {
     /// Returns the term number in a message, and who leads according to it.
     fn read(message: &Self::Message) -> (u32, Option<Claim>);

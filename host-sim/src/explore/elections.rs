@@ -12,6 +12,7 @@
 //! The bounds: term numbers up to a limit, the heartbeats of each leader, who may start an election, and how many
 //! suspicions and reboots there are. A step beyond them is not followed; what lies within is explored completely.
 
+use super::election_machine::{Elections, Machine};
 use super::election_model::{Bounds, ElectionModel, Explored};
 use super::schedule::Course;
 use super::search::explore;
@@ -50,15 +51,19 @@ pub fn explore_election<'a, E: Explored>(
     bounds: Bounds,
     course: impl Into<Course<'a>>,
 ) -> Outcome {
+    explore_elections(bounds, course.into(), Box::new(Elections::<E>::new(links, bounds)))
+}
+
+fn explore_elections(bounds: Bounds, course: Course<'_>, elections: Box<dyn Machine>) -> Outcome {
     if bounds.members <= 3 {
-        explore_among::<E, 3>(links, bounds, course.into())
+        explore_among::<3>(bounds, course, elections)
     } else {
-        explore_among::<E, 4>(links, bounds, course.into())
+        explore_among::<4>(bounds, course, elections)
     }
 }
 
-fn explore_among<E: Explored, const N: usize>(links: &[(usize, usize)], bounds: Bounds, course: Course<'_>) -> Outcome {
-    let mut model = ElectionModel::<E, N>::new(links, bounds);
+fn explore_among<const N: usize>(bounds: Bounds, course: Course<'_>, elections: Box<dyn Machine>) -> Outcome {
+    let mut model = ElectionModel::<N>::new(bounds, elections);
     let first = model.first();
     let mut found = explore(&mut model, first, course);
     if let Ok(figures) = &mut found {

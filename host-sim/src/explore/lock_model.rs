@@ -3,11 +3,10 @@
 //! A state is the number of each node, the number of each queue between two of them, and what the checker remembers.
 
 use super::interned::{Channels, Interned, Queues};
-use super::lock_node::{Event, Explored, Known, Memory, Nodes, Role, Sent, Step};
+use super::lock_node::{Event, Known, Machine, Memory, Nodes, Role, Sent, Step};
 use super::search::{Described, Model, Stop, computed};
 use protocol::NodeSet;
 use protocol::mutex::Fence;
-use protocol::wire::{Delivery, Payload};
 
 /// How far the search follows, and what may go wrong.
 #[derive(Clone, Copy, Debug)]
@@ -129,24 +128,24 @@ pub enum Missing {
 type Stopped = Stop<Missing>;
 
 /// Nodes that contend for a lock.
-pub struct LockModel<L: Explored, const N: usize> {
+pub struct LockModel<const N: usize> {
     bounds: Bounds,
-    nodes: Nodes<L, N>,
+    nodes: Nodes,
     queues: Queues,
     pasts: Interned<Past>,
     /// In how many states a node held the lock.
     held: usize,
 }
 
-impl<L: Explored, const N: usize> LockModel<L, N> {
-    /// Nodes of which each starts with the lock that `lock` makes for it.
+impl<const N: usize> LockModel<N> {
+    /// Nodes with the locks of a machine.
     ///
     /// # Panics
     ///
     /// If there are more nodes than `N`.
-    pub fn new(bounds: Bounds, lock: impl Fn(usize) -> L) -> Self {
+    pub(super) fn new(bounds: Bounds, machine: Box<dyn Machine>) -> Self {
         assert!(bounds.members <= N, "{bounds:?} has no more than {N} nodes");
-        Self { bounds, nodes: Nodes::new(&bounds, lock), queues: Queues::new(), pasts: Interned::new(), held: 0 }
+        Self { bounds, nodes: Nodes::new(machine), queues: Queues::new(), pasts: Interned::new(), held: 0 }
     }
 
     /// Returns in how many states a node held the lock.
@@ -158,7 +157,7 @@ impl<L: Explored, const N: usize> LockModel<L, N> {
     /// Returns how many messages there were.
     #[must_use]
     pub fn messages(&self) -> usize {
-        self.nodes.messages.len()
+        self.nodes.messages()
     }
 
     /// Returns the state in which every node knows the leader and its parent.
@@ -182,13 +181,14 @@ impl<L: Explored, const N: usize> LockModel<L, N> {
 
     fn holders(&self, state: &State<N>) -> usize {
         let hour = self.pasts.get(state.past).hour;
-        state.nodes.iter().filter(|&&number| self.nodes.get(number).holds(hour).is_some()).count()
+        state.nodes.iter().filter(|&&number| self.nodes.get(number).holds(hour)).count()
     }
 
     /// The moves of one node.
     fn moves_of(&self, state: &State<N>, node: usize, moves: &mut Vec<(Move, bool)>) {
         let (bounds, past) = (&self.bounds, *self.pasts.get(state.past));
-        let local = self.nodes.get(state.nodes[node]);
+        let seen = self.nodes.get(state.nodes[node]);
+        let local = &seen.host;
         if past.crashes < bounds.crashes && bounds.victims.contains(&node) {
             moves.push((Move::At(node, Event::Restart(bounds.memory)), false));
         }
@@ -199,10 +199,10 @@ impl<L: Explored, const N: usize> LockModel<L, N> {
         };
         let asks = local.role == Role::Idle && local.asked < bounds.rounds && bounds.askers.contains(&node);
         let tries = bounds.triers.contains(&node);
-        may(local.is_due(past.hour), Event::Timeout, true);
+        may(seen.is_due(past.hour), Event::Timeout, true);
         may(asks && !tries, Event::Acquire, false);
         may(asks && tries, Event::Try, false);
-        let holds = local.holds(past.hour).is_some();
+        let holds = seen.holds(past.hour);
         may(holds, Event::Release, true);
         may(holds && local.renewed < bounds.renewals, Event::Renew, false);
         let waits = matches!(local.role, Role::Waiting { .. });
@@ -221,7 +221,7 @@ impl<L: Explored, const N: usize> LockModel<L, N> {
         may(!local.rooted && leader.is_some_and(|leader| leader != node), Event::Root, true);
         if let Some(successor) = bounds.successor {
             // No node leads before its predecessor has ceased to; a follower may learn of it at any time.
-            let knows = |&number: &u32| self.nodes.get(number).known;
+            let knows = |&number: &u32| self.nodes.get(number).host.known;
             let changing = state.nodes.iter().take(bounds.members).any(|number| knows(number) != Known::First);
             let ceased = knows(&state.nodes[bounds.leader]) != Known::First;
             may(local.known == Known::First && node == bounds.leader, Event::Lead(Known::None), changing);
@@ -238,7 +238,7 @@ impl<L: Explored, const N: usize> LockModel<L, N> {
                 let Some(&first) = messages.first() else { return };
                 let event = if first == RESTARTED { Event::Reset(from) } else { Event::Receive(first) };
                 moves.push((Move::At(to, event), true));
-                let abandoned = self.nodes.get(state.nodes[from]).suspects.meets(NodeSet::slot(to));
+                let abandoned = self.nodes.get(state.nodes[from]).host.suspects.meets(NodeSet::slot(to));
                 if first != RESTARTED && (abandoned || messages.get(1) == Some(&RESTARTED)) {
                     moves.push((Move::Lose(from, to), false));
                 }
@@ -264,7 +264,7 @@ impl<L: Explored, const N: usize> LockModel<L, N> {
     /// Takes one step of one node and puts its messages in flight.
     fn step(&self, mut next: State<N>, mut past: Past, node: usize, event: Event) -> Result<State<N>, Stopped> {
         match event {
-            Event::Receive(number) => self.take_off(&mut next, self.nodes.messages.get(number).from, node, number)?,
+            Event::Receive(number) => self.take_off(&mut next, self.nodes.message(number).from, node, number)?,
             Event::Reset(from) => self.take_off(&mut next, from, node, RESTARTED)?,
             Event::Down(peer) => {
                 past.suspicions += 1;
@@ -319,14 +319,13 @@ impl<L: Explored, const N: usize> LockModel<L, N> {
     }
 
     fn send(&self, state: &mut State<N>, number: u32) -> Result<(), Stopped> {
-        let sent = &self.nodes.messages;
-        let Sent { from, to, message, .. } = sent.get(number);
-        let queue = &mut state.channels[*from][*to];
+        let message = self.nodes.message(number);
+        let queue = &mut state.channels[message.from][message.to];
         match self.bounds.network {
             Network::Reliable => self.edit(queue, |messages| {
-                if message.delivery() == Delivery::ReliableLatest {
-                    let same = |old: &L::Message| (old.name(), old.topic()) == (message.name(), message.topic());
-                    messages.retain(|&old| old == RESTARTED || !same(&sent.get(old).message));
+                if message.latest {
+                    let same = |old: &Sent| (old.name, old.topic) == (message.name, message.topic);
+                    messages.retain(|&old| old == RESTARTED || !same(self.nodes.message(old)));
                 }
                 messages.push(number);
             }),
@@ -338,7 +337,7 @@ impl<L: Explored, const N: usize> LockModel<L, N> {
     }
 }
 
-impl<L: Explored, const N: usize> Model for LockModel<L, N> {
+impl<const N: usize> Model for LockModel<N> {
     type State = State<N>;
     type Move = Move;
     type Missing = Missing;
@@ -364,7 +363,7 @@ impl<L: Explored, const N: usize> Model for LockModel<L, N> {
             Move::At(node, event) => return self.step(next, past, node, event),
             Move::Duplicate(number) => {
                 past.duplicates += 1;
-                return self.take(next, past, self.nodes.messages.get(number).to, Event::Receive(number));
+                return self.take(next, past, self.nodes.message(number).to, Event::Receive(number));
             }
             Move::Lose(from, to) => self.edit(&mut next.channels[from][to], |messages| _ = messages.remove(0))?,
             Move::Hour => past.hour += 1,
@@ -396,7 +395,7 @@ impl<L: Explored, const N: usize> Model for LockModel<L, N> {
         if !reliable || self.bounds.hours > 0 && hour == self.bounds.hours && state.nodes.iter().any(late) {
             return 0;
         }
-        let waits = |node: usize| matches!(self.nodes.get(state.nodes[node]).role, Role::Waiting { .. });
+        let waits = |node: usize| matches!(self.nodes.get(state.nodes[node]).host.role, Role::Waiting { .. });
         self.bounds.askers.iter().filter(|&&node| waits(node)).fold(0, |nodes, node| nodes | 1 << node)
     }
 
@@ -404,7 +403,7 @@ impl<L: Explored, const N: usize> Model for LockModel<L, N> {
         let hour = self.pasts.get(state.past).hour;
         let (node, event, again) = match step {
             Move::At(node, event) => (node, event, ""),
-            Move::Duplicate(number) => (self.nodes.messages.get(number).to, Event::Receive(number), ", and will again"),
+            Move::Duplicate(number) => (self.nodes.message(number).to, Event::Receive(number), ", and will again"),
             Move::Lose(from, to) => {
                 let text = format!("the first message from {from} to {to} is lost");
                 return Described { node: Some(from), detail: text.clone(), text, ..Described::default() };
@@ -415,20 +414,21 @@ impl<L: Explored, const N: usize> Model for LockModel<L, N> {
             }
         };
         let known = self.nodes.step(state.nodes[node], event, hour);
-        let to = |&number: &u32| (self.nodes.messages.get(number).to, number);
+        let to = |&number: &u32| (self.nodes.message(number).to, number);
         let sent: Vec<_> = known.map(|step| step.sent.iter().map(to).collect()).unwrap_or_default();
         let (text, detail) = match event {
             Event::Receive(number) => {
-                let Sent { from, time, message, .. } = self.nodes.messages.get(number);
-                let detail = format!("{node} receives {message:?} of time {} from {from}{again}", time.0);
-                (format!("{} from {from}{again}", message.name()), detail)
+                let &Sent { from, name, .. } = self.nodes.message(number);
+                let (message, time) = self.nodes.detail(number);
+                let detail = format!("{node} receives {message} of time {} from {from}{again}", time.0);
+                (format!("{name} from {from}{again}"), detail)
             }
             event => (event.text(), format!("{node}: {event:?}")),
         };
         let granted = known.is_some_and(|step| step.granted.is_some());
         let text = if granted { text + ": holds the lock" } else { text };
         let received = match event {
-            Event::Receive(number) => Some((self.nodes.messages.get(number).from, number)),
+            Event::Receive(number) => Some((self.nodes.message(number).from, number)),
             _ => None,
         };
         Described { node: Some(node), received, sent, text, detail }

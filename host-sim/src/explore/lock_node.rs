@@ -1,22 +1,14 @@
-//! One node of a lock's search: its application, and the result of every event.
+//! One node of a lock's search, whatever its lock is: its host, and the result of every event.
 //!
-//! A step depends on nothing but the node and the input, so each is taken once and looked up from then on.
+//! A step depends on nothing but the node and the input, so each is taken once and looked up from then on. What a search asks
+//! of a lock is written down when the node is reached first; the lock itself stays in its [`Machine`]. So the search is
+//! compiled once, and not for every lock.
 
-use super::context::{context, id, roster};
-use super::interned::{Fingerprints, Interned};
-use super::lock_model::Bounds;
-use protocol::algorithm::{Context, Fact, Input, Outbox, Output};
-use protocol::base::ids::Roster;
+use super::interned::Fingerprints;
 use protocol::base::lamport::{LamportClock, LamportTime};
-use protocol::base::term::Term;
-use protocol::mutex::{Command, Fence, LockId, Mutex, Notice, Refusal};
-use protocol::wire::{Delivery, FRAME_MAX, Payload};
-use protocol::{Duration, Instant, NodeSet, Timing};
+use protocol::mutex::{Fence, Notice, Refusal};
+use protocol::{Duration, Instant, NodeSet};
 use std::collections::HashMap;
-use std::fmt::Debug;
-use std::hash::Hash;
-
-const DOOR: LockId = LockId::from_name("door");
 
 /// When the search begins: long after every node has started.
 const FIRST: Instant = Instant::from_micros(600_000_000);
@@ -24,19 +16,10 @@ const FIRST: Instant = Instant::from_micros(600_000_000);
 /// How far time advances when it does: every lease and every timeout has ended meanwhile.
 const HOUR: Duration = Duration::from_secs(6);
 
-/// Only the end of a lease and replies are waited for; where retries are slow, for them too.
-const TIMING: Timing = Timing {
-    lock_lease: Duration::from_secs(5),
-    heartbeat: Duration::from_millis(800),
-    heartbeats_missed_max: 3,
-    ..Timing::ZERO
-};
-const SLOW: Timing = Timing { retry: Duration::from_millis(25), ..TIMING };
-
-/// A lock that can be explored.
-pub trait Explored: Mutex<Message: Debug + Send + Sync> + Clone + Eq + Hash + Send + Sync {}
-
-impl<L: Mutex<Message: Debug + Send + Sync> + Clone + Eq + Hash + Send + Sync> Explored for L {}
+/// The time in an hour.
+pub(super) fn now(hour: u8) -> Instant {
+    FIRST.after(HOUR.times(hour.into()))
+}
 
 /// How far a node's application has come, by its notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,35 +43,29 @@ pub enum Known {
     Second,
 }
 
-/// A node at some moment.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Local<L> {
+/// What surrounds the lock of a node: its clock, its suspicions and its application.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Host {
     pub(super) node: usize,
-    pub(super) lock: L,
-    clock: LamportClock,
+    pub(super) clock: LamportClock,
     pub(super) suspects: NodeSet,
     pub(super) role: Role,
     pub(super) known: Known,
     /// Whether it knows its parent in the tree of the leader.
     pub(super) rooted: bool,
     /// In which hour it started; `None` for long ago.
-    born: Option<u8>,
+    pub(super) born: Option<u8>,
     /// How often its application has asked, cancelled and renewed.
     pub(super) asked: u8,
     pub(super) cancelled: u8,
     pub(super) renewed: u8,
 }
 
-fn now(hour: u8) -> Instant {
-    FIRST.after(HOUR.times(hour.into()))
-}
-
-impl<L: Mutex> Local<L> {
+impl Host {
     /// A node that has been up for long and knows nothing yet.
-    pub(super) fn new(node: usize, lock: L) -> Self {
+    pub(super) fn new(node: usize) -> Self {
         Self {
             node,
-            lock,
             clock: LamportClock::default(),
             suspects: NodeSet::EMPTY,
             role: Role::Idle,
@@ -101,32 +78,19 @@ impl<L: Mutex> Local<L> {
         }
     }
 
-    /// The same node after a restart: of all it knew it has kept its Lamport clock, or nothing.
-    fn restarted(&self, mut lock: L, hour: u8, memory: Memory) -> Self {
+    /// The same node after a restart, and the lowest Lamport time that is new: of all it knew it has kept its clock, or nothing.
+    pub(super) fn restarted(&self, hour: u8, memory: Memory) -> (Self, LamportTime) {
         let Self { node, clock, asked, cancelled, renewed, .. } = *self;
         let (clock, floor) = match memory {
             Memory::Kept => (clock, clock.now()),
             Memory::Lost => (LamportClock::default(), LamportTime(0)),
             Memory::Relearned => (clock, LamportTime(0)),
         };
-        lock.resume(floor);
-        Self { clock, asked, cancelled, renewed, born: Some(hour), ..Self::new(node, lock) }
-    }
-
-    pub(super) fn is_due(&self, hour: u8) -> bool {
-        self.lock.deadline().is_some_and(|at| at <= now(hour))
-    }
-
-    pub(super) fn awaits_time(&self, hour: u8) -> bool {
-        self.lock.deadline().is_some_and(|at| at > now(hour))
-    }
-
-    pub(super) fn holds(&self, hour: u8) -> Option<Fence> {
-        self.lock.holds(DOOR, now(hour))
+        (Self { clock, asked, cancelled, renewed, born: Some(hour), ..Self::new(node) }, floor)
     }
 
     /// Applies a notice to the application; returns what is wrong with it.
-    fn notify(&mut self, notice: Notice, event: Event, hour: u8) -> Option<&'static str> {
+    pub(super) fn notify(&mut self, notice: Notice, event: Event, hour: u8) -> Option<&'static str> {
         let (role, wrong) = match (notice, self.role) {
             (Notice::Acquired { .. }, Role::Waiting { .. }) => (Role::Holding, None),
             (Notice::Acquired { .. }, Role::Holding) if self.renewed > 0 => (Role::Holding, None),
@@ -147,6 +111,30 @@ impl<L: Mutex> Local<L> {
         };
         self.role = role;
         wrong
+    }
+}
+
+/// A node at some moment, as far as a search asks.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) host: Host,
+    /// When its lock has to be called again.
+    pub(super) deadline: Option<Instant>,
+    /// The hours in which it holds the lock, as bits.
+    pub(super) holding: u8,
+}
+
+impl Seen {
+    pub(super) fn is_due(&self, hour: u8) -> bool {
+        self.deadline.is_some_and(|at| at <= now(hour))
+    }
+
+    pub(super) fn awaits_time(&self, hour: u8) -> bool {
+        self.deadline.is_some_and(|at| at > now(hour))
+    }
+
+    pub(super) fn holds(&self, hour: u8) -> bool {
+        self.holding >> hour & 1 == 1
     }
 }
 
@@ -216,12 +204,14 @@ impl Event {
     }
 }
 
-/// A message between two nodes.
-pub(super) struct Sent<M> {
+/// A message between two nodes, but for its fields.
+pub(super) struct Sent {
     pub(super) from: usize,
     pub(super) to: usize,
-    pub(super) time: LamportTime,
-    pub(super) message: M,
+    pub(super) name: &'static str,
+    pub(super) topic: u32,
+    /// Whether it replaces an earlier one of its name and topic.
+    pub(super) latest: bool,
 }
 
 /// The result of an event at a node.
@@ -234,44 +224,57 @@ pub(super) struct Step {
     pub(super) wrong: Option<&'static str>,
 }
 
-/// Every node that was ever reached, and every message that was ever sent.
-pub(super) struct Nodes<L: Explored, const N: usize> {
-    roster: Roster<N>,
-    /// The lock each node starts with.
-    fresh: [L; N],
-    leaders: [usize; 2],
-    timing: Timing,
-    time_max: u64,
-    locals: Interned<Local<L>>,
-    pub(super) messages: Interned<Sent<L::Message>>,
+/// Every node that was ever reached, and every message that was ever sent, by number.
+#[derive(Default)]
+pub(super) struct Ledger {
+    pub(super) nodes: Vec<Seen>,
+    pub(super) messages: Vec<Sent>,
+}
+
+/// The locks of all nodes: what takes their steps.
+pub(super) trait Machine: Send + Sync {
+    /// Numbers so many nodes before anything has happened.
+    fn first(&mut self, nodes: usize, ledger: &mut Ledger) -> Vec<u32>;
+
+    /// Takes the step of a node at an event.
+    fn take(&mut self, local: u32, event: Event, hour: u8, ledger: &mut Ledger) -> Step;
+
+    /// Returns a message with all its fields, and its Lamport time.
+    fn detail(&self, message: u32) -> (String, LamportTime);
+}
+
+/// Every node and every message, with the steps that were taken.
+pub(super) struct Nodes {
+    machine: Box<dyn Machine>,
+    ledger: Ledger,
     steps: HashMap<(u32, Event, u8), Step, Fingerprints>,
 }
 
-impl<L: Explored, const N: usize> Nodes<L, N> {
-    pub(super) fn new(bounds: &Bounds, lock: impl Fn(usize) -> L) -> Self {
-        Self {
-            roster: roster(bounds.members),
-            fresh: std::array::from_fn(lock),
-            leaders: [bounds.leader, bounds.successor.unwrap_or(bounds.leader)],
-            timing: if bounds.slow { SLOW } else { TIMING },
-            time_max: bounds.time_max,
-            locals: Interned::new(),
-            messages: Interned::new(),
-            steps: HashMap::default(),
-        }
+impl Nodes {
+    pub(super) fn new(machine: Box<dyn Machine>) -> Self {
+        Self { machine, ledger: Ledger::default(), steps: HashMap::default() }
     }
 
-    pub(super) fn get(&self, number: u32) -> &Local<L> {
-        self.locals.get(number)
+    pub(super) fn get(&self, number: u32) -> &Seen {
+        &self.ledger.nodes[number as usize]
     }
 
-    fn number(&mut self, local: Local<L>) -> u32 {
-        self.locals.number(&local.clone(), || local)
+    pub(super) fn message(&self, number: u32) -> &Sent {
+        &self.ledger.messages[number as usize]
+    }
+
+    pub(super) fn messages(&self) -> usize {
+        self.ledger.messages.len()
+    }
+
+    pub(super) fn detail(&self, message: u32) -> (String, LamportTime) {
+        self.machine.detail(message)
     }
 
     /// The nodes before anything has happened.
-    pub(super) fn first(&mut self) -> [u32; N] {
-        std::array::from_fn(|node| self.number(Local::new(node, self.fresh[node].clone())))
+    pub(super) fn first<const N: usize>(&mut self) -> [u32; N] {
+        let nodes = self.machine.first(N, &mut self.ledger);
+        std::array::from_fn(|node| nodes[node])
     }
 
     /// The result of an event at a node, if it was computed.
@@ -281,126 +284,7 @@ impl<L: Explored, const N: usize> Nodes<L, N> {
 
     /// Computes the result of an event at a node.
     pub(super) fn compute(&mut self, local: u32, event: Event, hour: u8) {
-        let before = self.get(local).clone();
-        let step = if let Event::Restart(memory) = event {
-            let local = before.restarted(self.fresh[before.node].clone(), hour, memory);
-            match memory {
-                Memory::Kept | Memory::Lost => Step { local: Some(self.number(local)), ..Step::default() },
-                // Whoever hears heartbeats takes steps meanwhile.
-                Memory::Relearned => self.take(local, Event::Timeout, hour),
-            }
-        } else {
-            self.take(before, event, hour)
-        };
+        let step = self.machine.take(local, event, hour, &mut self.ledger);
         self.steps.insert((local, event, hour), step);
-    }
-
-    /// The input of an event, and what else it means for the node.
-    fn input(&self, local: &mut Local<L>, event: Event) -> Input<L::Message, Command> {
-        let (lock, lease) = (DOOR, TIMING.lock_lease);
-        let set = NodeSet::slot;
-        match event {
-            Event::Timeout | Event::Restart(_) => Input::Timeout,
-            Event::Acquire | Event::Try => {
-                local.asked += 1;
-                let trying = event == Event::Try;
-                local.role = Role::Waiting { trying };
-                Input::Command(if trying { Command::Try { lock, lease } } else { Command::Acquire { lock, lease } })
-            }
-            Event::Renew => {
-                local.renewed += 1;
-                Input::Command(Command::Renew { lock, lease })
-            }
-            Event::Release => Input::Command(Command::Release { lock }),
-            Event::Cancel => {
-                local.cancelled += 1;
-                Input::Command(Command::Cancel { lock })
-            }
-            Event::Down(peer) => {
-                local.suspects = local.suspects.with(set(peer));
-                Input::Fact(Fact::PeerDown(set(peer)))
-            }
-            Event::Up(peer) => {
-                local.suspects = local.suspects.without(set(peer));
-                Input::Fact(Fact::PeerUp(set(peer)))
-            }
-            Event::Reset(peer) => Input::Fact(Fact::PeerReset(set(peer))),
-            Event::Root => {
-                local.rooted = true;
-                let leader = self.leaders[usize::from(local.known == Known::Second)];
-                Input::Fact(Fact::Parent(id(if leader > local.node { local.node + 1 } else { local.node - 1 })))
-            }
-            Event::Lead(known) => {
-                local.known = known;
-                local.rooted = false;
-                let leads = |which: usize, number| {
-                    let leader = id(self.leaders[which]);
-                    Fact::Leader { leader, term: Term { number, by: leader } }
-                };
-                Input::Fact(match known {
-                    Known::First => leads(0, 1),
-                    Known::None => Fact::NoLeader,
-                    Known::Second => leads(1, 2),
-                })
-            }
-            Event::Receive(number) => {
-                let Sent { from, time, message, .. } = self.messages.get(number);
-                local.clock.observe(*time);
-                Input::Message { from: id(*from), sent_at: *time, message: message.clone() }
-            }
-        }
-    }
-
-    /// Takes one step of one node, as a whole node takes it.
-    fn take(&mut self, mut local: Local<L>, event: Event, hour: u8) -> Step {
-        let held = local.holds(hour);
-        let input = self.input(&mut local, event);
-        let cx = context(self.roster.view(), id(local.node));
-        let (peers, time) = (cx.peers, { local.clock }.tick()); // used up only if the step sends or asks
-        let cx = Context {
-            now: now(hour),
-            uptime: now(hour).since(local.born.map_or(Instant::ZERO, now)),
-            up: peers.without(local.suspects),
-            lamport: time,
-            timing: &self.timing,
-            ..cx
-        };
-        let asked = matches!(input, Input::Command(_));
-        let mut out = Outbox::new();
-        local.lock.handle(&cx, input, &mut out);
-        let mut step = Step::default();
-        if out.overflowed() {
-            step.wrong = Some("a step asks for more than it may");
-        }
-        if asked || out.outputs().iter().any(|output| matches!(output, Output::Send { .. })) {
-            local.clock.observe(time);
-        }
-        local.clock.observe(local.lock.floor());
-        for output in out {
-            match output {
-                Output::Send { to, message } => {
-                    step.sent.extend(to.and(peers).slots().map(|to| self.send(local.node, to, time, &message)));
-                }
-                Output::Notify(notice) => step.wrong = local.notify(notice, event, hour).or(step.wrong),
-            }
-        }
-        if (local.role == Role::Holding) != local.holds(hour).is_some() {
-            step.wrong = step.wrong.or(Some("the application's notices and the lock differ"));
-        }
-        if held != local.holds(hour) {
-            step.granted = local.holds(hour);
-        }
-        if local.clock.now().0 <= self.time_max {
-            step.local = Some(self.number(local));
-        }
-        step
-    }
-
-    fn send(&mut self, from: usize, to: usize, time: LamportTime, message: &L::Message) -> u32 {
-        let reliable = matches!(message.delivery(), Delivery::Reliable | Delivery::ReliableLatest);
-        assert!(reliable, "{message:?} is reliable");
-        let mut bytes = [0; FRAME_MAX];
-        let len = message.encode(&mut bytes).expect("a message has room in a frame");
-        self.messages.number(&(from, to, time, &bytes[..len]), || Sent { from, to, time, message: message.clone() })
     }
 }

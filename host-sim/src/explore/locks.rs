@@ -15,8 +15,9 @@
 //!
 //! The central lock and the lock of Lamport are safe only where the link keeps its promise of order.
 
+use super::lock_machine::{Explored, Locks};
 use super::lock_model::{Bounds, LockModel, Network, TWO};
-use super::lock_node::{Explored, Memory};
+use super::lock_node::{Machine, Memory};
 use super::schedule::Course;
 use super::search::explore;
 use super::{Outcome, Search};
@@ -28,19 +29,19 @@ pub fn explore_lock<'a, L: Explored>(
     course: impl Into<Course<'a>>,
     lock: impl Fn(usize) -> L,
 ) -> Outcome {
+    explore_locks(bounds, course.into(), Box::new(Locks::new(&bounds, lock)))
+}
+
+fn explore_locks(bounds: Bounds, course: Course<'_>, locks: Box<dyn Machine>) -> Outcome {
     if bounds.members <= 3 {
-        explore_among::<L, 3>(bounds, course.into(), lock)
+        explore_among::<3>(bounds, course, locks)
     } else {
-        explore_among::<L, 4>(bounds, course.into(), lock)
+        explore_among::<4>(bounds, course, locks)
     }
 }
 
-fn explore_among<L: Explored, const N: usize>(
-    bounds: Bounds,
-    course: Course<'_>,
-    lock: impl Fn(usize) -> L,
-) -> Outcome {
-    let mut model = LockModel::<L, N>::new(bounds, lock);
+fn explore_among<const N: usize>(bounds: Bounds, course: Course<'_>, locks: Box<dyn Machine>) -> Outcome {
+    let mut model = LockModel::<N>::new(bounds, locks);
     let first = model.first();
     let found = explore(&mut model, first, course);
     let reached = if model.held() > 0 { Ok(()) } else { Err("no node ever holds the lock") };

@@ -9,11 +9,13 @@ pub mod app_model;
 pub mod apps;
 mod context;
 mod diagram;
+mod election_machine;
 mod election_messages;
 pub mod election_model;
 pub mod elections;
 mod interned;
 pub mod lease_model;
+mod lock_machine;
 pub mod lock_model;
 mod lock_node;
 pub mod locks;
@@ -22,7 +24,8 @@ pub mod search;
 pub mod textbook;
 
 pub use diagram::diagram;
-pub use lock_node::{Event as LockEvent, Explored as ExploredLock, Known, Memory};
+pub use lock_machine::Explored as ExploredLock;
+pub use lock_node::{Event as LockEvent, Known, Memory};
 use schedule::Course;
 use search::{Figures, Limits, Violation};
 
