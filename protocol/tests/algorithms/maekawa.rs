@@ -234,3 +234,64 @@ fn a_part_with_a_majority_enters_without_a_full_column_and_the_other_waits() {
     locks.await_holder(7);
     locks.release(7).acquire_all(0..9).serve(0..9, 5, Duration::from_secs(75));
 }
+
+#[test]
+fn several_locks_are_held_by_several_nodes_at_once() {
+    let mut locks = maekawas(9);
+    let names = ["a", "b", "c", "d"];
+    for (index, name) in names.iter().enumerate() {
+        locks.acquire_lock(index, name).acquire_lock(index + 4, name);
+    }
+    locks.run_secs(1);
+    for name in names {
+        assert!(locks.holder_of(name).is_some(), "{name}");
+    }
+    for (index, name) in names.iter().enumerate() {
+        let first = locks.holder_of(name).unwrap();
+        locks.release_lock(first, name).await_holder_of(2 * index + 4 - first, name);
+    }
+}
+
+#[test]
+fn a_node_that_waits_longer_than_its_votes_last_asks_for_them_again() {
+    let mut locks = maekawas(4);
+    locks.enter(0).acquire(3); // has its own vote, and waits for 1 and 2
+    for _ in 0..6 {
+        locks.run_ms(2_500);
+        assert_eq!(locks.holder(), Some(0));
+        locks.renew(0);
+    }
+    locks.release(0);
+    assert!(locks.await_holder(3) < Duration::from_millis(500));
+    locks.run_ms(1_000);
+    assert_eq!(locks.holder(), Some(3), "its votes are not about to expire");
+}
+
+#[test]
+fn a_lock_with_sets_that_do_not_meet_is_refused_its_maekawas() {
+    let family: &'static [NodeSet] =
+        Box::leak(Box::new([slots(&[0, 1]), slots(&[2, 3]), slots(&[0, 1]), slots(&[2, 3])]));
+    let boot = Boot { records: None, capacity: None, seed: 1 };
+    let lock = Maekawa::new(Options { sets: VotingSets::Listed(family) });
+    let group = Group::of(&[1, 2, 3, 4].map(NodeId)).unwrap();
+    let stages = Stages { election: Bully::default(), mutex: lock, service: NoService };
+    let node = Node::<_, _, 4, _, _>::new(config(0), &group, boot, Instant::ZERO, stages);
+    assert_eq!(node.err(), Some(ConfigError::UnsupportedGroup));
+}
+
+#[test]
+fn a_fence_is_above_everything_a_voter_agreed_to_before_it_restarted() {
+    for voter in 0..4 {
+        let mut lab = lab(4, Order::Fifo, 1);
+        lab.nodes[voter].algorithm.resume(LamportTime(50));
+        let others = (0..4).filter(|&index| index != voter);
+        for index in others {
+            lab.acquire(index).settle();
+            if let Some((holder, fence)) = lab.holder(DOOR) {
+                assert!(fence.count > LamportTime(50) || fence.count == LamportTime(1), "{holder}: {fence:?}");
+                lab.release(holder).settle();
+            }
+        }
+        assert!(lab.sent.contains_key("confirm"), "a voter had to confirm the higher number");
+    }
+}
