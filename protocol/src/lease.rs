@@ -7,7 +7,8 @@
 //! # Why no two nodes hold a lease at the same instant
 //! A member that hears a heartbeat of the node its own election named, under that very term, promises it the lease, unless
 //! an earlier promise to another node still stands. It counts its promise from that moment; the leader counts its lease
-//! from when it sent that heartbeat, which was before; each by its own clock with a margin for clock drift. So a lease
+//! from when it sent that heartbeat, which was before; each by its own clock with a margin for clock drift. How long both
+//! last follows from the number of the heartbeat: later ones ask for leases that are as long or longer. So a lease
 //! expires before the promises behind it. A grant names the term and the heartbeat, which no two boots share: however long
 //! it travels, however often it is repeated or joined with others, it says that this member made this promise. Two
 //! majorities share a member, and that member has one promise at a time. A [`Message::Release`] ends promises up to the
@@ -15,17 +16,16 @@
 //!
 //! # Views
 //! The leader announces the *view*: the members that count. With a lease it removes members that are not up, and adds them
-//! again when they are. Views are ordered by term, then by number; a member that misses one shows that in its next grant,
-//! and its parent repeats the view.
+//! again when they are; where no lock and no service waits for members, all stay. Views are ordered by term, then by number; a member that misses one shows that in its next grant,
+//! and somebody nearer to the leader repeats the view.
 //!
 //! # Paper
-//! C. Gray, D. Cheriton: Leases, SOSP 1989, for promises that expire by themselves. E. Chang: Echo Algorithms, IEEE
-//! Transactions on Software Engineering SE-8(4), 1982, for a question that spreads and answers that return along its path.
+//! C. Gray, D. Cheriton: Leases, SOSP 1989, for promises that expire by themselves. How answers travel: `answer`.
 //!
 //! # Assumes
 //! Clocks that never stop and drift by no more than [`lease_at_grantor`] allows for. A debugger that stops a node's
-//! clock breaks this: restart such a node. A node that has just booted grants nothing for the length of a lease, as it
-//! may have made a promise before.
+//! clock breaks this: restart such a node. A node that has just booted grants nothing for the length of the longest lease,
+//! as it may have made a promise before.
 //!
 //! # Messages
 //! [`Message::Grant`] towards the leader; [`Message::View`] when the view changes, and to members that missed it;
@@ -36,17 +36,18 @@
 //! About one grant per member and heartbeat in [`Mode::Quorum`], over any number of hops. None in [`Mode::Available`].
 //!
 //! # Departures
-//! A node sends its answer before all children have answered, where these take long, and then once more.
+//! Leases are short while a leader is new, and longer where its heartbeats are rare. A leader whose last heartbeat brought
+//! no lease sends the next one soon.
 
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
-use crate::base::config::{lease_at_grantor, lease_at_holder};
+use crate::base::config::{Timing, lease_at_grantor, lease_at_holder};
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::quorum::{Mode, is_majority};
 use crate::base::rng::jitter;
 use crate::base::term::Term;
-use crate::base::time::{CoarseInstant, Duration, Instant, earliest};
-use answer::Answer;
-use grants::{Grants, ROUNDS_MAX};
+use crate::base::time::{Duration, Instant, earliest};
+use answer::{Answer, Heard};
+use grants::{Grants, OLDEST, ROUNDS_MAX};
 
 mod answer;
 mod grants;
@@ -136,10 +137,15 @@ pub struct LeaderLease {
     promise: Option<Promise>,
     /// The grants to the elected node that this node knows of.
     grants: Grants,
-    /// When the last heartbeats were sent, the newest first, where this node is elected.
-    asked: [Option<CoarseInstant>; ROUNDS_MAX],
+    /// When the leases that the last heartbeats asked for would end, the newest first, where this node is elected; zero
+    /// where there was none.
+    ends: [Instant; ROUNDS_MAX],
+    /// When to see whether the last heartbeat brought what it should.
+    retry_at: Option<Instant>,
     answer: Answer,
     view: NodeSet,
+    /// Whether members stay in the view that are not up: nothing waits for them.
+    lasting: bool,
     /// The term and the number of the view.
     view_number: (Term, u16),
     /// Whether the leader held a lease when it announced the view.
@@ -162,9 +168,11 @@ impl LeaderLease {
             degraded: false,
             promise: None,
             grants: Grants::NONE,
-            asked: [None; ROUNDS_MAX],
+            ends: [Instant::ZERO; ROUNDS_MAX],
+            retry_at: None,
             answer: Answer::NONE,
             view: NodeSet::EMPTY,
+            lasting: false,
             view_number: (Term::ZERO, 0),
             view_acting: false,
             view_at: None,
@@ -177,10 +185,20 @@ impl LeaderLease {
         Self { view: group, ..Self::new(mode) }
     }
 
+    /// The same, where all members stay in the view.
+    pub(crate) const fn lasting(self, lasting: bool) -> Self {
+        Self { lasting, ..self }
+    }
+
     /// Returns the members that count.
     #[must_use]
     pub const fn view(&self) -> NodeSet {
         self.view
+    }
+
+    /// Returns the members that are known to have granted what the last heartbeat asked for: they are up.
+    pub(crate) fn granted(&self) -> NodeSet {
+        self.grants.granted(0)
     }
 
     /// Returns the term under which this node may act as leader at `now`. Ask before every action: the lease may have
@@ -237,7 +255,8 @@ impl LeaderLease {
             } else if matches!(self.role, Role::Follower | Role::Unrestricted) {
                 self.role = Role::Requesting;
             } // otherwise it acts under the old term until a majority has granted the new one
-            (self.grants, self.asked, self.answer) = (Grants::NONE, [None; ROUNDS_MAX], Answer::NONE);
+            (self.grants, self.ends, self.answer) = (Grants::NONE, [Instant::ZERO; ROUNDS_MAX], Answer::NONE);
+            self.retry_at = None;
         }
         // A new leader is reported when it holds a lease; the loss of the old one at once. One that was missed for a while
         // has announced its view already.
@@ -273,30 +292,58 @@ impl LeaderLease {
         if self.promise(cx, leader, (term, count)) {
             self.grants.grant(count, me);
         }
-        let parent = if leader == cx.me { me } else { parent };
-        self.answer.on_heartbeat(cx, parent, parent == cx.roster.set_of(leader));
         if leader == cx.me {
-            self.answer.at = None; // nothing to answer before somebody has
+            self.answer.on_sent(cx);
             self.renew(cx, out);
+        } else {
+            self.answer.on_heartbeat(cx, parent == cx.roster.set_of(leader));
         }
     }
 
     /// Notes that heartbeat `count` asks for a lease from now on.
     fn begin_round(&mut self, cx: &Context<'_>, count: u32) {
         let by = usize::try_from(count.saturating_sub(self.grants.count())).unwrap_or(ROUNDS_MAX);
-        let old = core::mem::replace(&mut self.asked, [None; ROUNDS_MAX]);
-        for (new, asked) in self.asked.iter_mut().skip(by).zip(old) {
-            *new = asked;
+        let old = core::mem::replace(&mut self.ends, [Instant::ZERO; ROUNDS_MAX]);
+        for (new, end) in self.ends.iter_mut().skip(by).zip(old) {
+            *new = end;
         }
-        let [newest, ..] = &mut self.asked;
-        *newest = Some(newest.unwrap_or_else(|| CoarseInstant::of(cx.now)));
+        let [newest, ..] = &mut self.ends;
+        if *newest == Instant::ZERO {
+            *newest = cx.now.after(lease_at_holder(cx.timing.lease_of(count)));
+        }
+        let rare = cx.timing.interval_of(count) > cx.timing.heartbeat;
+        self.retry_at = rare.then(|| cx.now.after(self.patience(cx.timing)));
         self.grants.advance(count);
+    }
+
+    /// Returns whether the leader's next heartbeat should not wait for its turn, where these members of `group` are up as
+    /// far as the failure detector knows: the last one brought no lease, or it shows who else is up. Asked once after each.
+    pub(crate) fn take_overdue(&mut self, now: Instant, timing: &Timing, group: NodeSet, up: NodeSet) -> bool {
+        if self.retry_at.is_none_or(|at| at > now) {
+            return false;
+        }
+        self.retry_at = None;
+        let granted = self.granted();
+        let [end, ..] = self.ends;
+        let late = end.before(self.patience(timing).mul_ratio(7, 4));
+        let unsure = !self.lasting && up.with(granted) != self.view;
+        if !is_majority(granted, group) || unsure || late <= now {
+            return true;
+        }
+        self.retry_at = Some(late); // the next heartbeat must leave time for another
+        false
+    }
+
+    /// How long a leader whose heartbeats are rare waits for answers before it sends another.
+    fn patience(&self, timing: &Timing) -> Duration {
+        timing.heartbeat.mul_ratio(1, 2).plus(self.answer.lag())
     }
 
     /// Removes members that are not up from the view of a leader with a lease, or adds them again.
     fn update_view(&mut self, cx: &Context<'_>) {
         let (Role::Holding { term, .. }, Some((_, elected))) = (self.role, self.elected) else { return };
-        let present = cx.up.with(self.grants.granted(1)).with(cx.roster.set_of(cx.me));
+        let present = cx.up.with(self.grants.granted(OLDEST)).with(cx.roster.set_of(cx.me));
+        let present = if self.lasting { cx.roster.all() } else { present };
         let stale = present != self.view || self.view_number.0 != term || !self.view_acting;
         if term == elected && stale && is_majority(present, cx.roster.all()) {
             self.view = present;
@@ -313,27 +360,24 @@ impl LeaderLease {
 
     /// Promises to grant no node but `to` a lease; returns whether this node was free to.
     fn promise(&mut self, cx: &Context<'_>, to: NodeId, heartbeat: (Term, u32)) -> bool {
-        let lease = lease_at_grantor(cx.timing.lease());
-        let taken = self.promise.is_some_and(|promise| promise.to != to && promise.until > cx.now);
-        if taken || cx.uptime < lease {
+        let standing = self.promise.filter(|promise| promise.until > cx.now);
+        let taken = standing.is_some_and(|promise| promise.to != to);
+        if taken || cx.uptime < lease_at_grantor(cx.timing.lease_max()) {
             return false;
         }
-        self.promise = Some(Promise { to, heartbeat, until: cx.now.after(lease) });
+        // Never shorter than before: an earlier boot of that node may have been promised more.
+        let until = cx.now.after(lease_at_grantor(cx.timing.lease_of(heartbeat.1)));
+        let until = standing.map_or(until, |promise| promise.until.max(until));
+        self.promise = Some(Promise { to, heartbeat, until });
         true
     }
 
     /// Takes up a lease that a majority has granted, or a longer one.
     fn renew(&mut self, cx: &Context<'_>, out: &mut Out) {
         let Some((_, term)) = self.elected.filter(|&(leader, _)| leader == cx.me) else { return };
-        let granted = self
-            .asked
-            .iter()
-            .enumerate()
-            .find_map(|(age, &asked)| asked.filter(|_| is_majority(self.grants.granted(age), cx.roster.all())));
-        // Both instants are rounded down to a millisecond: the time between them may be almost one longer.
-        let elapsed = granted.map(|asked| asked.elapsed(cx.now).plus(Duration::from_millis(1)));
-        let Some(elapsed) = elapsed else { return };
-        let until = cx.now.after(lease_at_holder(cx.timing.lease()).minus(elapsed));
+        let granted = |age: &usize| is_majority(self.grants.granted(*age), cx.roster.all());
+        let Some(age) = (0..ROUNDS_MAX).find(granted) else { return };
+        let until = self.ends.get(age).copied().unwrap_or(Instant::ZERO);
         let held = match self.role {
             Role::Holding { term: held, until, .. } if held == term => Some(until),
             Role::Holding { .. } | Role::Follower | Role::Requesting | Role::Unrestricted => None,
@@ -342,8 +386,8 @@ impl LeaderLease {
             return;
         }
         let warned = matches!(self.role, Role::Holding { warn: None, .. });
-        // One more heartbeat can renew it then.
-        let warn = until.before(cx.timing.heartbeat).max(cx.now);
+        // The answers to one more heartbeat can renew it then.
+        let warn = until.before(cx.timing.heartbeat.mul_ratio(1, 2)).max(cx.now);
         self.role = Role::Holding { term, until, warn: Some(warn) };
         self.degraded = false;
         self.notify(cx.me, Some((cx.me, term)), out);
@@ -355,9 +399,9 @@ impl LeaderLease {
         }
     }
 
-    fn on_message(&mut self, cx: &Context<'_>, from: NodeId, message: Message, out: &mut Out) {
+    fn on_message(&mut self, cx: &Context<'_>, message: Message, out: &mut Out) {
         match message {
-            Message::Grant { term, to, view_number, count, granted } => {
+            Message::Grant { term, depth, view_number, count, granted } => {
                 if self.elected.is_none_or(|(_, elected)| elected != term) {
                     return;
                 }
@@ -366,21 +410,39 @@ impl LeaderLease {
                 if usize::try_from(count.saturating_sub(self.grants.count())).is_ok_and(|ahead| ahead > unheard) {
                     return; // for a heartbeat that nobody sent: those of this node it knows, of others it may miss a few
                 }
-                let (received, from) = (Grants::received(count, granted), cx.roster.set_of(from));
-                let news = !self.grants.covers(&received);
-                self.answer.on_overheard(from, &received);
-                if to == cx.me {
-                    self.answer.on_child(cx, from, news, received.granted(ROUNDS_MAX.saturating_sub(1)));
-                    if (term, view_number) < self.view_number {
-                        self.view_at = Some(self.view_at.unwrap_or_else(|| cx.now.after(crowd(cx))));
-                    }
-                }
-                self.grants.join(&received);
+                self.on_grant(cx, depth, view_number, &Grants::received(count, granted));
                 self.renew(cx, out);
             }
             Message::View { term, number, members } => self.on_view(cx, (term, number), members, out),
             Message::Release { term, count, leader } => self.on_release(cx, leader, (term, count), out),
         }
+    }
+
+    /// Handles what a member `depth` hops from the leader says of grants, and of the view.
+    fn on_grant(&mut self, cx: &Context<'_>, depth: u8, view_number: u16, received: &Grants) {
+        let news = !self.grants.covers(received);
+        let settled = is_majority(self.grants.granted(0), cx.roster.all());
+        self.grants.join(received);
+        let enough = received.count() == self.grants.count() && is_majority(received.granted(0), cx.roster.all());
+        let behind = view_number.cmp(&self.known_view());
+        let understood = behind.is_le() && (enough || received.covers(&self.grants));
+        let nearer = self.answer.depth() < depth;
+        self.answer.on_heard(cx, Heard { depth, news, understood, enough });
+        if behind.is_gt() {
+            self.answer.say(cx); // and shows that it has missed a view
+        } else if behind.is_lt() && nearer {
+            self.view_at = Some(self.view_at.unwrap_or_else(|| cx.now.after(crowd(cx))));
+        }
+        let leads = self.answer.depth() == 0;
+        if leads && !settled && is_majority(self.grants.granted(0), cx.roster.all()) {
+            self.answer.settle(cx);
+        }
+    }
+
+    /// The number of the view of the present term, 0 where none is known.
+    fn known_view(&self) -> u16 {
+        let present = self.elected.is_some_and(|(_, term)| term == self.view_number.0);
+        if present { self.view_number.1 } else { 0 }
     }
 
     /// Adopts a view, and relays it where some members may be out of the sender's range.
@@ -436,10 +498,10 @@ impl LeaderLease {
                 out.send(cx.peers, Message::View { term, number: self.view_number.1, members });
             }
         }
-        if let Some(to) = self.answer.poll(cx, &self.grants).and_then(|to| cx.roster.ids_of(to).next()) {
-            let view_number = if self.view_number.0 == term { self.view_number.1 } else { 0 };
+        if self.answer.poll(cx) {
             let (count, granted) = self.grants.to_message();
-            out.send(cx.peers, Message::Grant { term, to, view_number, count, granted });
+            let (depth, view_number) = (self.answer.depth(), self.known_view());
+            out.send(cx.peers, Message::Grant { term, depth, view_number, count, granted });
         }
     }
 
@@ -454,6 +516,7 @@ impl LeaderLease {
     fn update_degraded(&mut self, cx: &Context<'_>, out: &mut Out) {
         let up = cx.up.with(cx.roster.set_of(cx.me));
         match self.mode {
+            Mode::Quorum if self.lasting && self.notified.is_some() => {} // a majority has granted that leader a lease
             _ if !is_majority(up, cx.roster.all()) => self.degrade(out),
             Mode::Available if self.degraded => {
                 self.degraded = false;
@@ -493,7 +556,7 @@ impl Algorithm for LeaderLease {
     fn handle(&mut self, cx: &Context<'_>, input: Input<Message, Heartbeat>, out: &mut Out) {
         self.expire(cx, out); // before anything else: the node may have slept
         match input {
-            Input::Message { from, message, .. } => self.on_message(cx, from, message, out),
+            Input::Message { message, .. } => self.on_message(cx, message, out),
             Input::Fact(Fact::Leader { leader, term }) => self.on_elected(cx, Some((leader, term)), out),
             Input::Fact(Fact::NoLeader) => self.on_elected(cx, None, out),
             Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_)) => self.update_degraded(cx, out),
@@ -509,7 +572,7 @@ impl Algorithm for LeaderLease {
             Role::Follower | Role::Requesting | Role::Unrestricted => None,
             Role::Holding { until, warn, .. } => earliest(warn, Some(until)),
         };
-        let due = earliest(self.answer.at, self.view_at).filter(|_| self.elected.is_some());
+        let due = earliest(earliest(self.answer.at, self.view_at), self.retry_at).filter(|_| self.elected.is_some());
         earliest(role, due)
     }
 }

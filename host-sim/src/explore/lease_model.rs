@@ -29,7 +29,16 @@ const CANDIDATES: usize = 2;
 const TICK: Duration = Duration::from_millis(500);
 
 /// A heartbeat of a second, and a lease of little more than one.
-const TIMING: Timing = Timing { heartbeat: Duration::from_secs(1), heartbeats_missed_max: 1, ..Timing::RADIO };
+const TIMING: Timing = Timing {
+    heartbeat: Duration::from_secs(1),
+    heartbeat_max: Duration::from_secs(1),
+    heartbeats_missed_max: 1,
+    ..Timing::RADIO
+};
+
+/// The same, and half a heartbeat more from heartbeat `FIRST_LONG` on.
+const LONGER: Timing = Timing { heartbeat_max: Duration::from_millis(1_500), ..TIMING };
+const FIRST_LONG: u32 = 8;
 
 /// A node at some moment: its lease, and in which tick it started (0: long ago).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,10 +109,12 @@ pub struct Bounds {
     pub end: u32,
     /// How often the election names a leader to a node.
     pub named_max: u32,
-    /// How many heartbeats a candidate sends.
-    pub heartbeats_max: u8,
+    /// How many heartbeats each candidate sends.
+    pub heartbeats_max: [u8; CANDIDATES],
     /// Whether one node crashes and comes back without memory.
     pub crashes: bool,
+    /// Whether the second heartbeat of a candidate asks for a longer lease than the first.
+    pub longer: bool,
     /// What a leader asks before it acts.
     pub belief: Belief,
     /// A change to the time by which a grantor counts its leases, or a holder; for planted bugs.
@@ -119,6 +130,8 @@ pub enum Skew {
     Late,
     /// A node that restarts takes part in grants at once, as if it had been up for long.
     Hasty,
+    /// A grantor counts every promise like a short one.
+    Short,
 }
 
 /// The leases of three nodes.
@@ -152,7 +165,9 @@ impl LeaseModel {
             Event::Elected(leader) => Input::Fact(Fact::Leader { leader: id(leader), term: term(leader) }),
             Event::Heartbeat(leader, count) => {
                 let parent = if leader == local.node { NodeSet::EMPTY } else { NodeSet::slot(leader) };
-                Input::Command(Heartbeat { leader: id(leader), term: term(leader), count: count.into(), parent })
+                let before = if self.bounds.longer { FIRST_LONG - 2 } else { 0 };
+                let count = before + u32::from(count);
+                Input::Command(Heartbeat { leader: id(leader), term: term(leader), count, parent })
             }
             Event::Receive(message) => {
                 let (from, _, message) = *self.messages.get(message);
@@ -161,11 +176,13 @@ impl LeaseModel {
         };
         let long_ago = local.born == 0 || self.bounds.skew == Skew::Hasty;
         let since = if long_ago { Instant::ZERO } else { at(local.born) };
+        let promises = matches!(event, Event::Heartbeat(leader, _) if leader != local.node);
+        let short = promises && self.bounds.skew == Skew::Short;
         let cx = Context {
             now: at(ticks),
             uptime: at(ticks).since(since),
             lamport: LamportTime(0),
-            timing: &TIMING,
+            timing: if self.bounds.longer && !short { &LONGER } else { &TIMING },
             ..context(self.roster.view(), id(local.node))
         };
         let mut out = Outbox::new();
@@ -219,7 +236,9 @@ impl Model for LeaseModel {
                 (0..CANDIDATES).for_each(|leader| push(Move::At(node, Event::Elected(leader))));
             }
             for (leader, &sent) in state.heartbeats.iter().enumerate() {
-                if leader == node && sent < self.bounds.heartbeats_max && state.elected[node] == u8::try_from(node).ok()
+                if leader == node
+                    && sent < self.bounds.heartbeats_max[node]
+                    && state.elected[node] == u8::try_from(node).ok()
                 {
                     push(Move::At(node, Event::Heartbeat(node, sent + 1)));
                 } else if leader != node {
@@ -313,7 +332,7 @@ fn essence(from: usize, to: usize, message: Message) -> Option<Message> {
         Message::Grant { term, count, granted, .. } if term.by == id(to) => {
             let granted = granted.map(|set| set.and(NodeSet::slot(from)));
             let news = granted.iter().any(|set| !set.is_empty());
-            news.then_some(Message::Grant { term, to: id(to), view_number: 0, count, granted })
+            news.then_some(Message::Grant { term, depth: 1, view_number: 0, count, granted })
         }
         Message::Grant { .. } | Message::View { .. } => None,
         Message::Release { .. } => Some(message),
@@ -357,13 +376,27 @@ pub fn explore_leases<'a>(
 }
 
 /// Two candidates that are named four times, and send one heartbeat each.
-pub const NAMED: Bounds =
-    Bounds { end: 4, named_max: 4, heartbeats_max: 1, crashes: false, belief: Belief::Checked, skew: Skew::None };
+pub const NAMED: Bounds = Bounds {
+    end: 4,
+    named_max: 4,
+    heartbeats_max: [1, 1],
+    crashes: false,
+    longer: false,
+    belief: Belief::Checked,
+    skew: Skew::None,
+};
+
+/// One of them sends two heartbeats.
+pub const TWO_HEARTBEATS: Bounds = Bounds { end: 3, heartbeats_max: [2, 1], ..NAMED };
+
+/// The second heartbeat asks for a longer lease.
+pub const LONGER_LEASES: Bounds = Bounds { longer: true, ..TWO_HEARTBEATS };
 
 /// The searches of the lease, by name.
-pub const SEARCHES: [(&str, Bounds); 3] = [
+pub const SEARCHES: [(&str, Bounds); 4] = [
     ("named four times", NAMED),
-    ("two heartbeats", Bounds { named_max: 3, heartbeats_max: 2, ..NAMED }),
+    ("two heartbeats", TWO_HEARTBEATS),
+    ("longer leases", LONGER_LEASES),
     ("reboot without memory", Bounds { end: 3, crashes: true, ..NAMED }),
 ];
 

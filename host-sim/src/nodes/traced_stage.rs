@@ -109,6 +109,10 @@ impl<A: Election> Election for TracedStage<A> {
         self.stage.leader()
     }
 
+    fn hurry(&mut self, now: Instant) {
+        self.stage.hurry(now);
+    }
+
     fn take_deposed(&mut self) -> bool {
         self.stage.take_deposed()
     }

@@ -8,7 +8,7 @@ use crate::planted_lock::{Bug, Planted};
 use host_sim::explore::apps::{BANK, explore_bank};
 use host_sim::explore::election_model::{self, Explored};
 use host_sim::explore::elections::{GROUP, explore_election};
-use host_sim::explore::lease_model::{self, Belief, NAMED, Skew};
+use host_sim::explore::lease_model::{self, Belief, LONGER_LEASES, NAMED, Skew};
 use host_sim::explore::lock_model::{Bounds, TWO};
 use host_sim::explore::locks::{ALL, AMNESIAC, CRASHING, DUPLICATING, ONCE, RENEWING, SUSPECTING, explore_lock, slow};
 use host_sim::explore::schedule::Course;
@@ -159,6 +159,7 @@ fn elections_and_services() -> Vec<Row> {
         elect::<election::Planted<ChangRoberts, NEVER_STANDS>>("chang-roberts: nobody stands", terms, NO_WINNER),
         lease("a leader acts as long as no other is named", lease_model::Bounds { belief: Belief::Stale, ..NAMED }),
         lease("a leader's lease is counted from the wrong end", lease_model::Bounds { skew: Skew::Late, ..NAMED }),
+        lease("a grantor forgets that a promise was a long one", lease_model::Bounds { skew: Skew::Short, ..LONGER_LEASES }),
         lease("a grantor that rebooted grants at once", lease_model::Bounds { end: 3, crashes: true, skew: Skew::Hasty, ..NAMED }),
         row("a marker overtakes a message", "the sum is not conserved", move |course| explore_bank(unordered, course)),
     ]

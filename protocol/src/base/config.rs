@@ -18,7 +18,8 @@ pub struct Timing {
     pub hello_max: Duration,
     /// Interval between heartbeats. Those of a leader that radio neighbours have elected become less frequent.
     pub heartbeat: Duration,
-    /// Longest interval between the heartbeats of a leader. In mode quorum it is `heartbeat`: they renew the lease.
+    /// Longest interval between the heartbeats of a leader. In mode quorum at most four times `heartbeat`, and less where a
+    /// lease that may last for `quarantine` at most could not be asked for again: they renew it.
     pub heartbeat_max: Duration,
     /// Interval between the pulses that tell the leader's neighbours that it is up; none are sent without one.
     pub pulse: Option<Duration>,
@@ -55,6 +56,15 @@ pub struct Timing {
 
 /// How many nodes in range make a crowd, in which not every node relays or answers each time.
 pub(crate) const CROWD: u32 = 12;
+
+/// From which heartbeat on those of a leader may be rare.
+pub(crate) const CALM_AFTER: u32 = 8;
+
+/// From which heartbeat on their interval is twice, four times, eight times the first.
+const INTERVAL_DOUBLES_AT: [u32; 3] = [CALM_AFTER, 32, 48];
+
+/// By how much a leader's heartbeats are rarer then in mode quorum, at most.
+const QUORUM_STRETCH: u32 = 4;
 
 /// Bound on the clock drift between two nodes of a group, in percent: a grantor counts a lease longer by it, a holder
 /// shorter.
@@ -140,6 +150,46 @@ impl Timing {
         self.heartbeat.times(u32::from(self.heartbeats_missed_max)).plus(self.heartbeat.mul_ratio(1, 4))
     }
 
+    /// Returns the length of the lease that a leader's heartbeat of this number asks for: longer from when on its heartbeats
+    /// are rare.
+    pub(crate) fn lease_of(&self, heartbeat: u32) -> Duration {
+        if heartbeat >= CALM_AFTER { self.lease_max() } else { self.lease() }
+    }
+
+    /// Returns the length of the longest lease. A node that lost its records is in quarantine for as long.
+    pub(crate) fn lease_max(&self) -> Duration {
+        let rare = self.lease().plus(self.heartbeat_max.minus(self.heartbeat));
+        rare.min(self.quarantine.mul_ratio(100, DRIFT_PERCENT.saturating_add(100))).max(self.lease())
+    }
+
+    /// Returns whether a leader's heartbeats are never so rare that they could not renew a lease. Then each of them counts, and
+    /// nobody is in a hurry to replace a leader: the promises it was given stand for longer.
+    pub(crate) fn renews(&self) -> bool {
+        self.heartbeat_max <= self.heartbeat.times(QUORUM_STRETCH)
+    }
+
+    /// Returns the time between a leader's heartbeat of this number and the next, where they may become rare: twice, four
+    /// times, eight times the first after about 8 s, a minute, two minutes, where the first is one second. In mode quorum
+    /// the longest at once, as leases are long from then on.
+    pub(crate) fn interval_of(&self, heartbeat: u32) -> Duration {
+        if heartbeat >= CALM_AFTER && self.renews() {
+            return self.heartbeat_max;
+        }
+        let doubled = |times: Duration, &at: &u32| if heartbeat < at { times } else { times.times(2) };
+        INTERVAL_DOUBLES_AT.iter().fold(self.heartbeat, doubled).min(self.heartbeat_max)
+    }
+
+    /// This timing in mode quorum: a leader whose heartbeat brought no lease can send another before the last one ends.
+    fn with_quorum(self) -> Self {
+        let longest = Self { heartbeat_max: self.heartbeat.times(QUORUM_STRETCH), ..self };
+        let spare = self.heartbeat.mul_ratio(3, 2);
+        let heartbeat_max = self.heartbeat_max.min(longest.heartbeat_max);
+        let heartbeat_max = heartbeat_max.min(lease_at_holder(longest.lease_max()).minus(spare)).max(self.heartbeat);
+        // The lease outlasts any haste to replace a leader.
+        let pulse = self.pulse.map(|pulse| pulse.times(2));
+        Self { heartbeat_max, pulse, ..self }
+    }
+
     /// Returns the timing if it is valid.
     ///
     /// # Errors
@@ -220,10 +270,8 @@ impl<K> Config<K> {
         if self.hops == 0 {
             return Err(ConfigError::NoHops);
         }
-        let mut timing = self.timing.check()?;
-        if self.mode == Mode::Quorum {
-            timing.heartbeat_max = timing.heartbeat;
-        }
+        let timing = self.timing.check()?;
+        let timing = if self.mode == Mode::Quorum { timing.with_quorum() } else { timing };
         Ok(Self { timing, ..self })
     }
 }
@@ -300,6 +348,15 @@ mod tests {
     fn the_presets_for_real_networks_are_valid() {
         assert_eq!(Timing::RADIO.check(), Ok(Timing::RADIO));
         assert_eq!(Timing::LAN.check(), Ok(Timing::LAN));
+    }
+
+    #[test]
+    fn in_mode_quorum_a_heartbeat_leaves_time_for_another_before_the_lease_ends() {
+        for timing in [Timing::RADIO, Timing::LAN].map(Timing::with_quorum) {
+            assert!(timing.renews() && timing.heartbeat_max > timing.heartbeat);
+            assert!(timing.heartbeat_max.plus(timing.heartbeat) < lease_at_holder(timing.lease_max()));
+            assert!(lease_at_grantor(timing.lease_max()) <= timing.quarantine);
+        }
     }
 
     #[test]

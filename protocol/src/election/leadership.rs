@@ -56,10 +56,6 @@ enum Belief {
     Leading { leader: Leader, next: Instant, pulse: Instant, testament: Testament },
 }
 
-/// From which heartbeat on their interval is twice, four times, eight times the first: after about 8 s, a minute, two
-/// minutes, where the first is one second.
-const INTERVAL_DOUBLES_AT: [u32; 3] = [leader::INCUMBENT_AFTER, 32, 48];
-
 /// The part of an election that outlives its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Leadership {
@@ -163,6 +159,13 @@ impl Leadership {
         core::mem::replace(&mut self.deposed, false)
     }
 
+    /// Sends this node's next heartbeat at once, if it leads.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        if let Belief::Leading { next, .. } = &mut self.belief {
+            *next = now.min(*next);
+        }
+    }
+
     pub(super) const fn is_leader(&self) -> bool {
         matches!(self.belief, Belief::Leading { .. })
     }
@@ -180,11 +183,7 @@ impl Leadership {
     /// Returns the time between a leader's heartbeat and the next. In a group that is always the first interval: the failure
     /// detector's heartbeats are no less frequent.
     fn interval(&self, cx: &Context<'_>, leader: &Leader) -> Duration {
-        if self.announced_by_election {
-            return cx.timing.heartbeat;
-        }
-        let doubled = |times: Duration, &at: &u32| if leader.heartbeat < at { times } else { times.times(2) };
-        INTERVAL_DOUBLES_AT.iter().fold(cx.timing.heartbeat, doubled).min(cx.timing.heartbeat_max)
+        if self.announced_by_election { cx.timing.heartbeat } else { cx.timing.interval_of(leader.heartbeat) }
     }
 
     /// Returns how long a follower trusts the leader after a heartbeat.
@@ -468,7 +467,7 @@ impl Leadership {
         let (next, pulse) = (cx.now.after(self.interval(cx, &leader)), watch::next_pulse(cx));
         self.belief = Belief::Leading { leader, next, pulse, testament };
         self.floor = (leader.term, leader.heartbeat);
-        let repeats = if self.announced_by_election { cx.timing.reflood_count } else { 1 };
+        let repeats = if self.announced_by_election { cx.timing.reflood_count } else { flood::repeats(cx) };
         self.flood(cx, NodeSet::EMPTY, repeats, out);
     }
 

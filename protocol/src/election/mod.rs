@@ -15,6 +15,7 @@
 use crate::algorithm::Algorithm;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::term::Term;
+use crate::base::time::Instant;
 use crate::wire;
 use core::num::NonZeroU8;
 
@@ -80,6 +81,11 @@ pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice 
     /// Returns whether others gave this node up as their leader while it led, since the last call.
     fn take_deposed(&mut self) -> bool {
         false
+    }
+
+    /// Sends the next heartbeat in the next step, if this node leads: the last one did not bring it what it needs.
+    fn hurry(&mut self, now: Instant) {
+        let _ = now;
     }
 
     /// Returns which candidate wins.

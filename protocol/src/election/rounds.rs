@@ -200,6 +200,10 @@ impl<R: Rounds> Election for R {
         self.candidacy().leadership.leader().map(|leader| (leader.candidate.id, leader.term))
     }
 
+    fn hurry(&mut self, now: Instant) {
+        self.candidacy_mut().leadership.hurry(now);
+    }
+
     fn take_deposed(&mut self) -> bool {
         self.candidacy_mut().leadership.take_deposed() && Rounds::winner(self) == Winner::Highest
     }

@@ -4,6 +4,7 @@ use crate::base::ids::NodeSet;
 
 /// Of how many heartbeats grants are still carried: over many hops an answer takes longer than a heartbeat.
 pub(super) const ROUNDS_MAX: usize = 3;
+pub(super) const OLDEST: usize = ROUNDS_MAX - 1;
 
 /// Who has granted the lease that each of the last heartbeats asked for.
 ///

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 /// the elected node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// Grants the lease that the last heartbeats asked for: the sender's grant, and those it heard of.
+    /// Grants the lease that the last heartbeats asked for: the sender's grant, and those it heard of. The elected node says
+    /// so what it has.
     Grant {
         /// The term.
         term: Term,
-        /// The member on the way to the elected node, or that node itself.
-        to: NodeId,
+        /// How many hops the sender is from the elected node; 255 where it does not know.
+        depth: u8,
         /// The number of the view that the sender knows.
         view_number: u16,
         /// The newest heartbeat that the sender knows.

@@ -87,11 +87,24 @@ fn a_lease_counts_from_when_it_was_asked_for_to_the_microsecond() {
         let heartbeat = Heartbeat { leader: NodeId(1), term, count: 1, parent: NodeSet::EMPTY };
         notice_at(&mut lease, at(asked), Input::Command(heartbeat));
         let granted_by = [NodeSet::slot(2), NodeSet::EMPTY, NodeSet::EMPTY];
-        let message = Message::Grant { term, to: NodeId(1), view_number: 0, count: 1, granted: granted_by };
+        let message = Message::Grant { term, depth: 1, view_number: 0, count: 1, granted: granted_by };
         let grant = Input::Message { from: NodeId(2), sent_at: LamportTime(0), message };
         assert_eq!(notice_at(&mut lease, at(granted), grant), Some(Notice::Gained { term }));
         let end = at(asked).after(lease_at_holder(Timing::RADIO.lease()));
         assert_eq!(lease.acting_term(end), None, "asked at {asked}, granted at {granted}");
         assert_eq!(lease.acting_term(end.before(Duration::from_millis(2))), Some(term));
+    }
+}
+
+#[test]
+fn a_promise_is_longer_once_the_leader_is_no_longer_new() {
+    let term = Term { number: 1, by: NodeId(2) };
+    for (count, length) in [(7, Timing::RADIO.lease()), (8, Timing::RADIO.lease_max())] {
+        let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
+        notice(&mut lease, Input::Fact(Fact::Leader { leader: NodeId(2), term }));
+        let heartbeat = Heartbeat { leader: NodeId(2), term, count, parent: NodeSet::slot(2) };
+        notice(&mut lease, Input::Command(heartbeat));
+        let until = lease.promise.map(|promise| promise.until);
+        assert_eq!(until, Some(at(0).after(lease_at_grantor(length))), "heartbeat {count}");
     }
 }

@@ -256,6 +256,11 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
         self.streams.end(set);
     }
 
+    /// Holds back own messages of locks and applications until then.
+    pub(crate) fn hold(&mut self, until: Instant) {
+        self.pace.hold(until);
+    }
+
     /// Abandons what is queued for these nodes of `scope`.
     pub(crate) fn abandon(&mut self, scope: Scope, set: NodeSet) {
         for pending in self.queue.list_mut().iter_mut() {

@@ -3,7 +3,8 @@
 //! A message that goes unacknowledged may have collided with others, and whoever sends it again adds to what it collided
 //! with. So each failure doubles the pause between such frames, own or relayed, and each success halves it: while most
 //! arrive there is no pause at all, and in a crowd where nothing gets through there is one of many frames. Elections and
-//! leases do not wait: a burst of lock traffic must not cost the leader its office.
+//! leases do not wait: a burst of lock traffic must not cost the leader its office. Nor does it disturb the answers to the
+//! leader's heartbeat in a crowd: all others wait for them.
 //!
 //! # Paper
 //! D.-M. Chiu, R. Jain: Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks,
@@ -47,6 +48,11 @@ impl Pace {
     pub(super) fn send(&mut self, moment: &Moment<'_>) {
         let pause = moment.timing.jitter.times(u32::from(self.pause));
         self.next = moment.now.after(pause.plus(jitter(pause, moment.random)));
+    }
+
+    /// No frame leaves before this.
+    pub(super) fn hold(&mut self, until: Instant) {
+        self.next = self.next.max(until);
     }
 
     /// When the next frame may leave.

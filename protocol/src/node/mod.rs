@@ -100,6 +100,9 @@ pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G
     membership: PhantomData<G>,
 }
 
+/// By how much the failure detector's heartbeats are rarer where neither an election nor a lock nor a service depends on it.
+const DETECTOR_STRETCH: u8 = 6;
+
 impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher> Node<E, M, N, S, G, K> {
     /// A node that has just booted.
     ///
@@ -112,9 +115,15 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         now: Instant,
         stages: Stages<E, M, S>,
     ) -> Result<Self, ConfigError> {
-        let config = config.check()?;
+        let mut config = config.check()?;
         let mode = config.mode;
         let Stages { election, mutex, service } = stages;
+        if election.scope() == Scope::Group {
+            config.timing.heartbeat_max = config.timing.heartbeat; // no less frequent than the failure detector's
+        }
+        // Nothing but the view depends on the failure detector then, and the lease shows who is up too.
+        let idle = mode == Mode::Quorum
+            && [election.scope(), mutex.scope(), service.scope()].iter().all(|&scope| scope != Scope::Group);
         let mut rng = Rng::new(boot.seed);
         // Where the lowest wins, less capacity would be more.
         let counts = |kept: &Records| kept.incarnation > 0 && election.winner() == Winner::Highest;
@@ -140,6 +149,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             rng,
             booted_at: now,
             quarantined,
+            stretch: if idle { DETECTOR_STRETCH } else { 1 },
             capacity: boot.capacity,
             stability,
             records,
@@ -202,7 +212,7 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         if self.shared.config.hops > self.mutex.hops_max() {
             return Err(ConfigError::LockOverHops);
         }
-        self.lease = LeaderLease::in_group(self.shared.config.mode, all);
+        self.lease = LeaderLease::in_group(self.shared.config.mode, all).lasting(self.shared.stretch > 1);
         // Sets of members travel: nodes with different lists must not understand each other.
         self.shared.config.key = self.shared.config.key.for_group(members);
         Ok(())

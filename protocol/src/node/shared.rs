@@ -36,6 +36,8 @@ pub(super) struct Shared<const N: usize, K> {
     pub(super) booted_at: Instant,
     /// Whether this node lost its records, and takes part in no decision yet.
     pub(super) quarantined: bool,
+    /// By how much the failure detector's heartbeats are rarer than `config` says.
+    pub(super) stretch: u8,
     pub(super) capacity: Option<Capacity>,
     pub(super) stability: Stability,
     pub(super) records: Records,
@@ -107,6 +109,7 @@ impl<const N: usize, K> Shared<N, K> {
             me: group.set_of(self.config.me),
             candidate: self.candidate(),
             several_hops: self.config.hops > 1,
+            stretch: self.stretch.into(),
             lamport: self.lamport.now(),
             moment,
         }

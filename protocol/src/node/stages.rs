@@ -4,7 +4,7 @@ use super::run::Runner;
 use super::{Halt, Node, Notice, StageMessage};
 use crate::algorithm::{self, Algorithm, Context, Fact, Outbox, Scope};
 use crate::base::cipher::Cipher;
-use crate::base::config::Moment;
+use crate::base::config::{CROWD, Moment};
 use crate::base::membership::Membership;
 use crate::base::time::Instant;
 use crate::election::{self, Election};
@@ -34,6 +34,13 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         if self.is_member() {
             self.detector.on_timeout(&self.shared.detector_context(now));
             self.report_members(now);
+        }
+        if G::GROUPED {
+            let group = self.shared.peers.group().all();
+            let up = group.without(self.detector.suspected());
+            if self.lease.take_overdue(now, &self.shared.config.timing, group, up) {
+                self.election.hurry(now);
+            }
         }
         self.step_election(now, algorithm::Input::Timeout);
         if G::GROUPED {
@@ -133,6 +140,10 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         }
         self.heartbeat = newest;
         if let Some(((leader, term), count)) = newest {
+            let others = self.shared.peers.in_range().len();
+            if others >= CROWD {
+                self.link.hold(now.after(self.shared.config.timing.contention_window(others)));
+            }
             let parent = self.election.parent().and(self.shared.peers.group().all());
             self.step_lease(now, algorithm::Input::Command(lease::Heartbeat { leader, term, count, parent }));
         }
@@ -164,9 +175,15 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         let view = self.lease.view();
         let mut out = Outbox::new();
         if G::GROUPED {
+            let granted = self.lease.granted();
             let (runner, stages) = self.runner(now);
             let step = |lease: &mut LeaderLease, cx: &Context<'_>, out: &mut Outbox<_, _>| lease.handle(cx, input, out);
             runner.run(scope, stages.lease, &mut out, StageMessage::Lease, step);
+            let group = self.shared.peers.group();
+            let granted = self.lease.granted().without(granted).without(group.set_of(self.shared.config.me));
+            if self.detector.on_granted(granted, now) {
+                self.report_members(now);
+            }
         } else if let algorithm::Input::Fact(Fact::Leader { leader, term }) = input {
             self.lease.adopt_elected(self.shared.config.me, Some((leader, term)), &mut out);
         } else if let algorithm::Input::Fact(Fact::NoLeader) = input {

@@ -60,6 +60,8 @@ pub(crate) struct DetectorContext<'a> {
     pub candidate: Option<Candidate>,
     /// Whether some members are out of range of others.
     pub several_hops: bool,
+    /// By how much heartbeats are rarer than in `moment`: where nothing but the view depends on them.
+    pub stretch: u32,
     /// The last Lamport time of this node.
     pub lamport: LamportTime,
     /// Time and randomness of this step.
@@ -224,6 +226,15 @@ impl<const N: usize, G: Membership> Detector<N, G> {
         }
     }
 
+    /// Records that these members have granted a lease that was just asked for: they are up, however long their heartbeats
+    /// take. Returns whether one was suspected.
+    pub(crate) fn on_granted(&mut self, set: NodeSet, now: Instant) -> bool {
+        let wrong = set.and(self.suspected);
+        wrong.slots().for_each(|slot| self.on_alive(slot, now));
+        self.on_frame(set, now);
+        !wrong.is_empty()
+    }
+
     /// Records that these members have rebooted.
     pub(crate) fn reset(&mut self, set: NodeSet) {
         self.changes.reset = self.changes.reset.with(set);
@@ -259,10 +270,11 @@ impl<const N: usize, G: Membership> Detector<N, G> {
     fn time_left(&self, slot: usize, cx: &DetectorContext<'_>) -> Duration {
         let Some(member) = self.members.as_ref().get(slot) else { return Duration::ZERO };
         let Moment { now, timing, .. } = cx.moment;
-        let usual = self.interval.plus(self.deviation.times(4)).min(timing.heartbeat.times(TIMEOUT_MAX_HEARTBEATS));
+        let heartbeat = timing.heartbeat.times(cx.stretch);
+        let usual = self.interval.plus(self.deviation.times(4)).min(heartbeat.times(TIMEOUT_MAX_HEARTBEATS));
         // Over several hops each relay may just have missed the last counter, even where no frame is lost.
-        let relay_delay = if cx.several_hops { timing.heartbeat } else { Duration::ZERO };
-        let timeout = usual.max(timeout_min(timing).plus(relay_delay));
+        let relay_delay = if cx.several_hops { heartbeat } else { Duration::ZERO };
+        let timeout = usual.max(timeout_min(timing).times(cx.stretch).plus(relay_delay));
         let timeout = timeout.plus(timeout.mul_ratio(1, 2).times(u32::from(member.wrong_suspicions)));
         timeout.minus(member.last.elapsed(now))
     }
@@ -273,8 +285,9 @@ impl<const N: usize, G: Membership> Detector<N, G> {
         if self.heartbeat_at > now {
             return None;
         }
-        let spread = timing.heartbeat.mul_ratio(1, 8);
-        self.heartbeat_at = now.after(timing.heartbeat.minus(spread.mul_ratio(1, 2)).plus(jitter(spread, random)));
+        let interval = timing.heartbeat.times(cx.stretch);
+        let spread = interval.mul_ratio(1, 8);
+        self.heartbeat_at = now.after(interval.minus(spread.mul_ratio(1, 2)).plus(jitter(spread, random)));
         let advertised = AdvertisedCapacity::of(cx.candidate);
         let (unconfirmed, named) = (NodeSet::EMPTY, Vec::new());
         let (counts, relayed, lamport) =

@@ -131,6 +131,10 @@ impl Election for AnyElection {
         each_election!(self, one => one.leader())
     }
 
+    fn hurry(&mut self, now: Instant) {
+        each_election!(self, one => one.hurry(now))
+    }
+
     fn take_deposed(&mut self) -> bool {
         each_election!(self, one => one.take_deposed())
     }

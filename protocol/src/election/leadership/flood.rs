@@ -38,10 +38,13 @@ const COPIES_ENOUGH: u32 = 2;
 /// How many copies after the first silence a node that has more neighbours than it knows.
 const COPIES_IN_CROWD: u8 = 3;
 
+/// How many neighbours a node knows the neighbours of: those of its first slots.
+const LISTED: usize = 32;
+
 /// How many of a crowd's nodes answer.
 const ANSWERS_ENOUGH: u32 = 3;
 
-/// How often a heartbeat is sent again to neighbours that nobody else reaches.
+/// How often a heartbeat is, where the next one does as well.
 const REPEATS: u8 = 1;
 
 impl Leadership {
@@ -72,7 +75,7 @@ impl Leadership {
                 if is_covered(cx, informed, copies) || enough && cx.near.without(informed).without(reached).is_empty() {
                     self.flood = Flood::Done;
                 } else {
-                    self.flood(cx, informed, REPEATS, out);
+                    self.flood(cx, informed, repeats(cx), out);
                     self.on_reached(reached);
                 }
             }
@@ -105,7 +108,7 @@ impl Leadership {
 
     /// Returns the time over which neighbours spread their relays. Of a crowd only few relay.
     fn window(cx: &Context<'_>) -> Duration {
-        cx.timing.contention_window(if cx.crowded { CROWD } else { cx.near.len() })
+        cx.timing.contention_window(if is_crowd(cx) { CROWD } else { cx.near.len() })
     }
 
     /// Returns a delay in the second half of twice the window: the neighbours' relays have left by then.
@@ -118,7 +121,7 @@ impl Leadership {
     pub(super) fn on_relayed(&mut self, cx: &Context<'_>, set: NodeSet) {
         if let Flood::Listening { informed, copies, .. } | Flood::Waiting { informed, copies, .. } = &mut self.flood {
             *informed = informed.with(set);
-            *copies = if cx.crowded { copies.saturating_add(1).min(COPIES_IN_CROWD) } else { 0 };
+            *copies = if is_crowd(cx) { copies.saturating_add(1).min(COPIES_IN_CROWD) } else { 0 };
         }
         if let Belief::Following { via, .. } = &mut self.belief
             && via.is_empty()
@@ -183,7 +186,18 @@ impl Leadership {
 /// Returns whether these copies of a message have reached everybody in a crowd: all but those that are `informed` have
 /// others near them.
 fn is_covered(cx: &Context<'_>, informed: NodeSet, copies: u8) -> bool {
-    cx.crowded && copies >= COPIES_IN_CROWD && cx.near.without(informed).without(cx.audience.among(cx.near)).is_empty()
+    let listed = cx.near.and(NodeSet::first(LISTED));
+    is_crowd(cx) && copies >= COPIES_IN_CROWD && listed.without(informed).without(cx.audience.among(cx.near)).is_empty()
+}
+
+/// Returns how often a heartbeat is sent again to neighbours that nobody else reaches.
+pub(super) fn repeats(cx: &Context<'_>) -> u8 {
+    if cx.timing.renews() { cx.timing.reflood_count } else { REPEATS }
+}
+
+/// Returns whether a node has more neighbours than it can know to be reached by others.
+fn is_crowd(cx: &Context<'_>) -> bool {
+    !cx.near.without(NodeSet::first(LISTED)).is_empty() || cx.crowded
 }
 
 /// Returns the age of a state that is valid for `left` of a lease, in 1/255 of it.

@@ -189,13 +189,14 @@ impl Leadership {
             _ => ASKS.saturating_sub(1),
         };
         // Where many send, questions and answers get lost together.
-        let enough = if cx.crowded { enough.saturating_mul(2) } else { enough };
+        let enough = if cx.crowded || cx.timing.renews() { enough.saturating_mul(2) } else { enough };
         if watch.asks >= enough {
             let heir = watch.heir;
             return self.give_up(cx, leader, heir, out);
         }
         watch.asks = watch.asks.saturating_add(1);
-        watch.at = cx.now.after(cx.timing.reflood_interval.mul_ratio(1, 2).plus(jitter(slack(cx.timing), cx.random)));
+        let pause = cx.timing.reflood_interval.mul_ratio(if cx.timing.renews() { 4 } else { 1 }, 2);
+        watch.at = cx.now.after(pause.plus(jitter(slack(cx.timing), cx.random)));
         out.send(cx.near, LeaderMessage::Doubt { term }.into());
         false
     }

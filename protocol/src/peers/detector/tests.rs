@@ -39,6 +39,7 @@ impl Group {
     fn context(&self, member: usize) -> DetectorContext<'_> {
         let id = NodeId(u32::try_from(member).unwrap() + 1);
         DetectorContext {
+            stretch: 1,
             group: self.roster.view(),
             me: NodeSet::slot(member),
             candidate: self.capacities[member].map(|value| Candidate { capacity: Capacity::new(value), id }),
