@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// Commands that are run elsewhere: how they begin, the file that runs them, and what it says there.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     (".ci/run", ".ci/run", "step \"tests"),
-    ("cargo run -p conclave-fuzz", ".ci/run", "cargo run -p conclave-fuzz"),
+    ("cargo run -p conclave-fuzz", ".ci/run", "conclave-fuzz\" all --inputs 10000000"),
     ("cargo test", ".ci/run", "\ncargo test"),
     ("cargo clippy --all-targets -- -D warnings", ".ci/run", "\ncargo clippy --all-targets -- -D warnings"),
     ("cargo fmt --all --check", ".ci/run", "\ncargo fmt --all --check"),
@@ -25,8 +25,8 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("conclave swarm --nodes 5 --app uplink", "host-sim/tests/boards/apps.rs", "app_scenario(App::Uplink, 5)"),
     ("conclave swarm", "host-sim/tests/boards/swarm.rs", "five_boards_elect"),
     // All images are built there.
-    ("cargo sizes", ".ci/run", "-- sizes"),
-    ("cargo firmware", ".ci/run", "-- sizes"),
+    ("cargo sizes", ".ci/run", "conclave\" sizes"),
+    ("cargo firmware", ".ci/run", "conclave\" firmware"),
     // A server, a terminal, and a program that may be missing.
     ("conclave serve", "host-sim/tests/commands/page.rs", "\"serve\", \"--port\""),
     ("conclave run mine.toml --watch", "host-sim/tests/commands/run.rs", "\"--watch\""),
