@@ -7,7 +7,7 @@
 //! of the group, and half of that where all members hear the leader say that it has its majority.
 //!
 //! # Paper
-//! S. Nath, P. Gibbons, S. Seshan, Z. Anderson: Synopsis Diffusion for Robust Aggregation in Sensor Networks, SenSys 2004:
+//! S. Nath, P. Gibbons, S. Seshan, Z. Anderson: Synopsis Diffusion for Robust Aggregation in Sensor Networks, `SenSys` 2004:
 //! what may be joined twice needs no tree, and rings lose less.
 
 use super::crowd;

@@ -132,7 +132,7 @@ impl Election for AnyElection {
     }
 
     fn hurry(&mut self, now: Instant) {
-        each_election!(self, one => one.hurry(now))
+        each_election!(self, one => one.hurry(now));
     }
 
     fn take_deposed(&mut self) -> bool {
