@@ -289,6 +289,7 @@ async fn flush<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>
                         board.on_report(&report);
                     }
                 }
+                Some(Notice::Reorganising { .. }) => {} // the leader that follows is reported
                 Some(Notice::Mutex(notice)) if M::PRESENT => board.on_lock_notice(&notice),
                 Some(Notice::Mutex(_)) => {} // there is no lock
                 Some(Notice::Service(notice)) => board.on_service_notice(&notice, node.service()),

@@ -277,7 +277,7 @@ impl<E: Explored, const N: usize> ElectionModel<E, N> {
                     return Err(Stop::Wrong("a node leads again under a term of its earlier boot"));
                 }
                 Output::Notify(Notice::Gained { .. }) => _ = self.winners.insert(me),
-                Output::Notify(Notice::Following { .. } | Notice::Leaderless) => {}
+                Output::Notify(Notice::Following { .. } | Notice::Leaderless | Notice::Reorganising { .. }) => {}
             }
         }
         let local = self.number(local);

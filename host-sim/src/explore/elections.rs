@@ -16,7 +16,7 @@ use super::election_model::{Bounds, ElectionModel, Explored};
 use super::schedule::Course;
 use super::search::explore;
 use super::{Outcome, Search};
-use protocol::election::{Bully, ChangRoberts, Clusters, Lelann, Ring, Wireless, WirelessFlat};
+use protocol::election::{Bully, ChangRoberts, Clusters, Invitation, Lelann, Ring, Wireless, WirelessFlat};
 
 type Links = &'static [(usize, usize)];
 
@@ -171,13 +171,35 @@ fn searches(word: &str) -> Vec<Named> {
                 group("reboot without records", forgetting(reboots)),
             ]
         }
+        "invitation" => {
+            let beats = Bounds { heartbeats_max: 1, ..GROUP };
+            let reboots = |starters, victims| Bounds { heartbeats_max: 1, ..rebooting(starters, victims) };
+            let two = |bounds| Bounds { number_max: 2, ..bounds };
+            vec![
+                group("2 starts", Bounds { starters: &[2], ..beats }),
+                group("1 and 2 start", Bounds { starters: &[1, 2], ..beats }),
+                group("one term", beats),
+                group("suspicion, 2 starts", Bounds { starters: &[2], suspects: 1, ..beats }),
+                group("suspicion, 0 and 2 start", Bounds { starters: &[0, 2], suspects: 1, ..beats }),
+                group("suspicion", Bounds { suspects: 1, ..beats }),
+                group("2 starts twice", two(Bounds { starters: &[2], ..beats })),
+                group("1 and 2 start, two terms", two(Bounds { starters: &[1, 2], ..beats })),
+                group("two terms", two(beats)),
+                group("reboot", reboots(&[2], &[0, 1, 2])),
+                group("reboot without records", forgetting(reboots(&[2], &[0, 1, 2]))),
+                group("reboot, two terms", two(reboots(&[2], &[2]))),
+                group("reboot, 1 and 2 start", reboots(&[1, 2], &[2])),
+                group("reboot, 1 and 2 start, two terms", two(reboots(&[1, 2], &[2]))),
+            ]
+        }
         word => panic!("no searches for {word}"),
     }
 }
 
 /// The searches of an election among two or four nodes: one term, and a reboot of the first.
 fn small_or_large(word: &str, nodes: usize) -> Vec<Named> {
-    let near = Bounds { members: nodes, ..NEAR };
+    // Members of a group that is formed by invitation follow its coordinator from its first heartbeat on.
+    let near = Bounds { members: nodes, heartbeats_max: u32::from(word == "invitation"), ..NEAR };
     let reboots = Bounds { reboots: 1, victims: &[0], ..near };
     let grouped = !matches!(word, "wireless" | "wireless-flat" | "clusters");
     let (links, round): (Links, Links) = match (grouped, nodes) {

@@ -234,7 +234,8 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
                     self.service().on_notice(notice);
                     continue;
                 }
-                Notice::SameId => continue, // a fault of the scenario, which has checkers of its own
+                Notice::Reorganising { .. } => continue, // the leader that follows is told
+                Notice::SameId => continue,              // a fault of the scenario, which has checkers of its own
                 Notice::Halted(halt) => NodeEvent::Halted(halt_name(halt)),
             });
         }

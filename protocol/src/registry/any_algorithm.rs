@@ -131,6 +131,10 @@ impl Election for AnyElection {
         each_election!(self, one => one.leader())
     }
 
+    fn members(&self) -> NodeSet {
+        each_election!(self, one => Election::members(one))
+    }
+
     fn take_deposed(&mut self) -> bool {
         each_election!(self, one => one.take_deposed())
     }
