@@ -217,8 +217,8 @@ impl Rounds for Invitation {
             Phase::Deferring { found, .. } => self.invite(cx, found, out),
             Phase::Inviting { group, accepted, .. } => self.prepare(cx, group, accepted, out),
             Phase::Preparing { members, unready, .. } => {
-                self.members = members.without(unready);
-                self.invite(cx, NodeSet::EMPTY, out);
+                self.members = self.members.without(unready); // those are asked again
+                self.invite(cx, members.without(unready), out);
             }
             Phase::Accepted { .. } | Phase::Reorganising { .. } => self.leave_round(),
         }

@@ -263,7 +263,9 @@ fn g1_in_mode_quorum_the_group_of_a_minority_has_a_coordinator_that_does_not_act
     net.run_secs(20).relink(|a, b| (a < 2) == (b < 2)).run_secs(30);
     let acting: Vec<_> = net.nodes.iter().flatten().map(|node| node.acting_term(net.now).is_some()).collect();
     assert_eq!(acting, [false, false, false, false, true]);
-    assert_eq!(groups(&net), [vec![0, 1], vec![0, 1], vec![2, 3, 4], vec![2, 3, 4], vec![2, 3, 4]]);
+    // Nobody left the group of the coordinator that goes on: it is as it was.
+    assert_eq!(groups(&net)[..2], [vec![0, 1], vec![0, 1]]);
+    assert_eq!(groups(&net)[2..], vec![vec![0, 1, 2, 3, 4]; 3]);
 }
 
 #[test]
