@@ -172,24 +172,26 @@ fn searches(word: &str) -> Vec<Named> {
             ]
         }
         "invitation" => {
-            let beats = Bounds { heartbeats_max: 1, ..GROUP };
-            let reboots = |starters, victims| Bounds { heartbeats_max: 1, ..rebooting(starters, victims) };
+            let quiet = |starters| Bounds { starters, ..GROUP };
+            let beats = |starters| Bounds { starters, heartbeats_max: 1, ..GROUP };
+            let reboots = |starters, victims| rebooting(starters, victims);
             let two = |bounds| Bounds { number_max: 2, ..bounds };
             vec![
-                group("2 starts", Bounds { starters: &[2], ..beats }),
-                group("1 and 2 start", Bounds { starters: &[1, 2], ..beats }),
-                group("one term", beats),
-                group("suspicion, 2 starts", Bounds { starters: &[2], suspects: 1, ..beats }),
-                group("suspicion, 0 and 2 start", Bounds { starters: &[0, 2], suspects: 1, ..beats }),
-                group("suspicion", Bounds { suspects: 1, ..beats }),
-                group("2 starts twice", two(Bounds { starters: &[2], ..beats })),
-                group("1 and 2 start, two terms", two(Bounds { starters: &[1, 2], ..beats })),
-                group("two terms", two(beats)),
+                group("2 starts", quiet(&[2])),
+                group("1 and 2 start", quiet(&[1, 2])),
+                group("one term", GROUP),
+                group("heartbeats, 2 starts", beats(&[2])),
+                group("heartbeats, 1 and 2 start", beats(&[1, 2])),
+                group("heartbeats", beats(&[0, 1, 2])),
+                group("suspicion, 2 starts", Bounds { suspects: 1, ..quiet(&[2]) }),
+                group("suspicion", Bounds { suspects: 1, ..GROUP }),
+                group("2 starts twice", two(quiet(&[2]))),
+                group("two terms", two(GROUP)),
                 group("reboot", reboots(&[2], &[0, 1, 2])),
                 group("reboot without records", forgetting(reboots(&[2], &[0, 1, 2]))),
+                group("reboot of 2", reboots(&[2], &[2])),
+                group("reboot of 0", reboots(&[2], &[0])),
                 group("reboot, two terms", two(reboots(&[2], &[2]))),
-                group("reboot, 1 and 2 start", reboots(&[1, 2], &[2])),
-                group("reboot, 1 and 2 start, two terms", two(reboots(&[1, 2], &[2]))),
             ]
         }
         word => panic!("no searches for {word}"),

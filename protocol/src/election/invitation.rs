@@ -7,6 +7,7 @@
 //! accepts stops its work, and hears who is in the new group before that begins. No member follows a coordinator that it
 //! did not follow there, so networks that split, and links that come and go, make groups, never confusion in a group.
 //!
+//! A group is here what the paper calls so: a part of the list of members that is called a group elsewhere.
 //! The coordinator of a group is its leader; a group's number is the leader's term, or was before that was raised.
 //!
 //! # Paper
@@ -100,9 +101,6 @@ enum Phase {
     Reorganising { term: Term, members: NodeSet, until: Instant },
 }
 
-/// How often a member that is alone looks for others that are up before it leads nobody.
-const LOOKS_MAX: u8 = 4;
-
 /// How many better coordinators a coordinator waits for.
 const DEFERS_MAX: u32 = 4;
 
@@ -113,8 +111,9 @@ pub struct Invitation {
     phase: Phase,
     /// The members of its group, while it has a leader.
     members: NodeSet,
-    /// How often it looked for others since it is alone, and found none.
-    looks: u8,
+    /// Whether it looked for others since it is alone, and found none. Those that are up may still follow a leader that is
+    /// lost, so it looks again before it leads nobody.
+    looked: bool,
 }
 
 type Out = Outbox<Message, Notice>;
@@ -130,7 +129,7 @@ impl Invitation {
     #[must_use]
     pub const fn new() -> Self {
         let candidacy = Candidacy::new(Leadership::announced_by_election());
-        Self { candidacy, phase: Phase::Idle { start: None }, members: NodeSet::EMPTY, looks: 0 }
+        Self { candidacy, phase: Phase::Idle { start: None }, members: NodeSet::EMPTY, looked: false }
     }
 
     fn leader_id(&self) -> Option<NodeId> {
@@ -155,7 +154,7 @@ impl Invitation {
             self.candidacy.leadership.vacate(out);
         }
         self.leave_round();
-        (self.members, self.looks) = (NodeSet::EMPTY, 0);
+        (self.members, self.looked) = (NodeSet::EMPTY, false);
     }
 }
 

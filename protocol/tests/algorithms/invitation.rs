@@ -141,10 +141,6 @@ fn g1_a_member_follows_its_coordinator_into_the_group_of_another() {
 
 #[test]
 fn g1_an_invited_coordinator_stops_and_forwards_the_invitation_to_its_members() {
-    let mut third = member(3);
-    for (id, message) in [(1, 1), (2, 1)] {
-        third.receive(id, Message::Ask { term: term(0, 0), coordinator: Some(candidate(500, message)) });
-    }
     let mut leads = coordinator();
     let better = Message::Invitation { group: term(6, 4), coordinator: candidate(900, 4) };
     let accepts = Message::Accept { group: term(6, 4), term: term(1, 5), forwarded: members(&[1, 2]) };

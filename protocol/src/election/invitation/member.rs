@@ -121,7 +121,7 @@ impl Invitation {
         let adopted = self.candidacy.on_leader_message(cx, from, message, out);
         if let Some(members) = begins.filter(|_| adopted) {
             self.leave_round();
-            (self.members, self.looks) = (members, 0);
+            (self.members, self.looked) = (members, false);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A coordinator looks for others, and merges their groups with its own.
 
-use super::{DEFERS_MAX, Invitation, LOOKS_MAX, Message, Out, Phase, answer_timeout};
+use super::{DEFERS_MAX, Invitation, Message, Out, Phase, answer_timeout};
 use crate::algorithm::Context;
 use crate::base::capacity::Candidate;
 use crate::base::ids::{NodeId, NodeSet};
@@ -101,8 +101,8 @@ impl Invitation {
             self.phase = Phase::Deferring { found, until };
         } else if !found.is_empty() {
             self.invite(cx, found, out);
-        } else if alone && !cx.up.is_empty() && self.looks < LOOKS_MAX {
-            self.looks = self.looks.saturating_add(1); // they may still follow a leader that is lost
+        } else if alone && !cx.up.is_empty() && !self.looked {
+            self.looked = true;
         } else if alone {
             self.invite(cx, NodeSet::EMPTY, out);
         }
@@ -186,7 +186,7 @@ impl Invitation {
         }
         self.leave_round();
         let Some(candidate) = self.candidacy.candidate(cx) else { return };
-        (self.members, self.looks) = (members, 0);
+        (self.members, self.looked) = (members, false);
         self.candidacy.leadership.lead(cx, Leader::elected(term, candidate, None), out);
     }
 }
