@@ -171,27 +171,15 @@ fn searches(word: &str) -> Vec<Named> {
                 group("reboot without records", forgetting(reboots)),
             ]
         }
+        // Members take part in many merges at once: of three, no search ends within millions of states.
         "invitation" => {
-            let quiet = |starters| Bounds { starters, ..GROUP };
-            let beats = |starters| Bounds { starters, heartbeats_max: 1, ..GROUP };
-            let reboots = |starters, victims| rebooting(starters, victims);
-            let two = |bounds| Bounds { number_max: 2, ..bounds };
+            let pair = Bounds { members: 2, starters: &[0, 1], heartbeats_max: 1, ..NEAR };
+            let reboots = Bounds { reboots: 1, victims: &[0], ..pair };
             vec![
-                group("2 starts", quiet(&[2])),
-                group("1 and 2 start", quiet(&[1, 2])),
-                group("one term", GROUP),
-                group("heartbeats, 2 starts", beats(&[2])),
-                group("heartbeats, 1 and 2 start", beats(&[1, 2])),
-                group("heartbeats", beats(&[0, 1, 2])),
-                group("suspicion, 2 starts", Bounds { suspects: 1, ..quiet(&[2]) }),
-                group("suspicion", Bounds { suspects: 1, ..GROUP }),
-                group("2 starts twice", two(quiet(&[2]))),
-                group("two terms", two(GROUP)),
-                group("reboot", reboots(&[2], &[0, 1, 2])),
-                group("reboot without records", forgetting(reboots(&[2], &[0, 1, 2]))),
-                group("reboot of 2", reboots(&[2], &[2])),
-                group("reboot of 0", reboots(&[2], &[0])),
-                group("reboot, two terms", two(reboots(&[2], &[2]))),
+                group("two members", pair),
+                group("two members, suspicion", Bounds { suspects: 1, ..pair }),
+                group("reboot", reboots),
+                group("reboot without records", forgetting(reboots)),
             ]
         }
         word => panic!("no searches for {word}"),

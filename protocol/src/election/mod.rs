@@ -6,7 +6,7 @@
 //! | [`wireless_flat`] | all capacities are sent to the initiator; a baseline | radio neighbours, many hops |
 //! | [`clusters`] | super-peers, each serving the nodes within a few hops | radio neighbours, any number of hops |
 //! | [`bully`] | members ask all better members first: Garcia-Molina | a group, over several hops too |
-//! | [`invitation`] | groups form, and are merged by invitation: Garcia-Molina | a group that splits, over several hops too |
+//! | [`invitation`] | groups form, and are merged by invitation: Garcia-Molina | a group that splits, in range of each other |
 //! | [`ring`] | a list travels round the ring: Tanenbaum | a group as a ring |
 //! | [`chang_roberts`] | the highest candidate travels round the ring: Chang and Roberts | a group as a ring |
 //! | [`lelann`] | all candidates travel round the ring: Le Lann | a group as a ring |
