@@ -34,6 +34,7 @@ macro_rules! for_each_election {
             ChangRoberts in chang_roberts = 20: "chang-roberts", "The election of Chang and Roberts.";
             Lelann in lelann = 21: "lelann", "The election of Le Lann.";
             Clusters in clusters = 22: "clusters", "The election of super-peers, one for each cluster.";
+            Invitation in invitation = 23: "invitation", "The Invitation election of Garcia-Molina.";
         }
     };
 }

@@ -290,7 +290,8 @@ async fn flush<E: Election, M: Mutex, const N: usize, S: Service, G: Membership>
                     }
                 }
                 Some(Notice::Mutex(notice)) if M::PRESENT => board.on_lock_notice(&notice),
-                Some(Notice::Mutex(_)) => {} // there is no lock
+                // There is no lock; the leader that follows a reorganisation is reported.
+                Some(Notice::Mutex(_) | Notice::Reorganising { .. }) => {}
                 Some(Notice::Service(notice)) => board.on_service_notice(&notice, node.service()),
                 Some(Notice::SameId) => board.on_report(&Report::SameId),
                 Some(Notice::Halted(halt)) => return Err(Stop::Halted(halt)),

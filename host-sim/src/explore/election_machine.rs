@@ -245,7 +245,7 @@ fn notified(host: &Host, notice: Notice, ledger: &mut Ledger) -> Result<(), Stop
             ledger.winners.insert(id(host.node));
             Ok(())
         }
-        Notice::Following { .. } | Notice::Leaderless => Ok(()),
+        Notice::Following { .. } | Notice::Leaderless | Notice::Reorganising { .. } => Ok(()),
     }
 }
 

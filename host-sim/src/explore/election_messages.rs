@@ -5,8 +5,8 @@ use protocol::base::capacity::Candidate;
 use protocol::base::term::Term;
 use protocol::election::leadership::LeaderMessage;
 use protocol::election::{
-    Bully, ChangRoberts, Clusters, Command, Election, Lelann, Notice, Ring, Wireless, WirelessFlat, bully,
-    chang_roberts, clusters, lelann, ring, wireless, wireless_flat,
+    Bully, ChangRoberts, Clusters, Command, Election, Invitation, Lelann, Notice, Ring, Wireless, WirelessFlat, bully,
+    chang_roberts, clusters, invitation, lelann, ring, wireless, wireless_flat,
 };
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -123,6 +123,19 @@ impl Explored for Clusters {
             | clusters::Message::ChiefResigned { term }
             | clusters::Message::Chief(clusters::Beacon { term, .. }) => (term.number, None),
             clusters::Message::Report { .. } => (0, None),
+        }
+    }
+}
+
+impl Explored for Invitation {
+    fn read(message: &invitation::Message) -> (u32, Option<Claim>) {
+        use invitation::Message as M;
+        match message {
+            M::Ready { group, term, .. } => (group.number.max(term.number), Some((*term, term.by, 0))),
+            M::Leadership(message) => read_leader(message),
+            M::Accept { group, term, .. } => (group.number.max(term.number), None),
+            M::Ask { term, .. } | M::Answer { term, .. } | M::Acknowledge { term } => (term.number, None),
+            M::Invitation { group, .. } => (group.number, None),
         }
     }
 }

@@ -17,7 +17,7 @@ use super::election_model::{Bounds, ElectionModel, Explored};
 use super::schedule::Course;
 use super::search::explore;
 use super::{Outcome, Search};
-use protocol::election::{Bully, ChangRoberts, Clusters, Lelann, Ring, Wireless, WirelessFlat};
+use protocol::election::{Bully, ChangRoberts, Clusters, Invitation, Lelann, Ring, Wireless, WirelessFlat};
 
 type Links = &'static [(usize, usize)];
 
@@ -176,13 +176,25 @@ fn searches(word: &str) -> Vec<Named> {
                 group("reboot without records", forgetting(reboots)),
             ]
         }
+        // Members take part in many merges at once: of three, no search ends within millions of states.
+        "invitation" => {
+            let pair = Bounds { members: 2, starters: &[0, 1], heartbeats_max: 1, ..NEAR };
+            let reboots = Bounds { reboots: 1, victims: &[0], ..pair };
+            vec![
+                group("two members", pair),
+                group("two members, suspicion", Bounds { suspects: 1, ..pair }),
+                group("reboot", reboots),
+                group("reboot without records", forgetting(reboots)),
+            ]
+        }
         word => panic!("no searches for {word}"),
     }
 }
 
 /// The searches of an election among two or four nodes: one term, and a reboot of the first.
 fn small_or_large(word: &str, nodes: usize) -> Vec<Named> {
-    let near = Bounds { members: nodes, ..NEAR };
+    // Members of a group that is formed by invitation follow its coordinator from its first heartbeat on.
+    let near = Bounds { members: nodes, heartbeats_max: u32::from(word == "invitation"), ..NEAR };
     let reboots = Bounds { reboots: 1, victims: &[0], ..near };
     let grouped = !matches!(word, "wireless" | "wireless-flat" | "clusters");
     let (links, round): (Links, Links) = match (grouped, nodes) {

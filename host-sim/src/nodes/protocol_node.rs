@@ -234,7 +234,8 @@ impl<const ROOM: usize, L: FromScenario, U: AppAdapter> SimNode for ProtocolNode
                     self.service().on_notice(notice);
                     continue;
                 }
-                Notice::SameId => continue, // a fault of the scenario, which has checkers of its own
+                // The leader that follows is traced; a second node of one id is a fault, which has checkers of its own.
+                Notice::Reorganising { .. } | Notice::SameId => continue,
                 Notice::Halted(halt) => NodeEvent::Halted(halt_name(halt)),
             });
         }

@@ -168,14 +168,23 @@ impl Candidacy {
         }
     }
 
+    /// Returns a delay that is shorter for better candidates: the others receive their messages in time and need not start
+    /// rounds themselves.
+    fn stagger(&self, cx: &Context<'_>) -> Duration {
+        let capacity = self.candidate(cx).map_or(0, |candidate| candidate.capacity.get());
+        let short = Capacity::MAX.get().saturating_sub(capacity);
+        let rank = cx.timing.stagger.mul_ratio(u32::from(short), u32::from(Capacity::MAX.get()));
+        rank.plus(jitter(cx.timing.stagger.mul_ratio(1, 4), cx.random))
+    }
+
+    /// Returns the delay before this node, a leader, looks for other leaders.
+    pub(super) fn check_delay(&self, cx: &Context<'_>) -> Duration {
+        cx.timing.heartbeat.plus(self.stagger(cx))
+    }
+
     /// Returns the delay before this node starts a round; `None` where there is no reason to.
     pub(super) fn start_delay(&self, cx: &Context<'_>) -> Option<Duration> {
-        let timing = cx.timing;
-        let candidate = self.candidate(cx);
-        // Good candidates first: the others receive their messages in time and need not start rounds themselves.
-        let short = Capacity::MAX.get().saturating_sub(candidate.map_or(0, |candidate| candidate.capacity.get()));
-        let rank = timing.stagger.mul_ratio(u32::from(short), u32::from(Capacity::MAX.get()));
-        let delay = rank.plus(jitter(timing.stagger.mul_ratio(1, 4), cx.random));
+        let (timing, delay) = (cx.timing, self.stagger(cx));
         if self.leadership.leader().is_none() {
             return Some(if self.joined == Term::ZERO { timing.boot_wait.plus(delay) } else { delay });
         }

@@ -199,6 +199,20 @@ impl Leadership {
         }
     }
 
+    /// Leads under a new term: what was so far this node's group is now another one. Followers hear of it at once.
+    pub(super) fn lead<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, elected: Leader, out: &mut Out<M>) {
+        if let Belief::Leading { leader, .. } = &mut self.belief {
+            leader.term = elected.term;
+            self.floor = (leader.term, leader.heartbeat);
+            out.notify(Notice::Gained { term: elected.term });
+        } else {
+            self.announce(cx, elected, out);
+        }
+        if let Belief::Leading { next, .. } = &mut self.belief {
+            *next = cx.now;
+        }
+    }
+
     /// Returns the candidate this node would hand over to, if it leads: the best peer, or the runner-up unless that is a
     /// member that is down.
     pub(super) fn successor(&self, cx: &Context<'_>) -> Option<Candidate> {

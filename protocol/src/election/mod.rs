@@ -6,6 +6,7 @@
 //! | [`wireless_flat`] | all capacities are sent to the initiator; a baseline | radio neighbours, many hops |
 //! | [`clusters`] | super-peers, each serving the nodes within a few hops | radio neighbours, any number of hops |
 //! | [`bully`] | members ask all better members first: Garcia-Molina | a group, over several hops too |
+//! | [`invitation`] | groups form, and are merged by invitation: Garcia-Molina | a group that splits, in range of each other |
 //! | [`ring`] | a list travels round the ring: Tanenbaum | a group as a ring |
 //! | [`chang_roberts`] | the highest candidate travels round the ring: Chang and Roberts | a group as a ring |
 //! | [`lelann`] | all candidates travel round the ring: Le Lann | a group as a ring |
@@ -24,6 +25,7 @@ pub mod bully;
 mod candidacy;
 pub mod chang_roberts;
 pub mod clusters;
+pub mod invitation;
 pub mod leadership;
 pub mod lelann;
 pub mod ring;
@@ -37,6 +39,7 @@ pub mod wireless_flat;
 pub use bully::Bully;
 pub use chang_roberts::ChangRoberts;
 pub use clusters::Clusters;
+pub use invitation::Invitation;
 pub use lelann::Lelann;
 pub use ring::Ring;
 pub use ring_order::{Direction, Successor};
@@ -65,6 +68,9 @@ pub enum Notice {
     Following { leader: NodeId, term: Term },
     /// No leader is known.
     Leaderless,
+    /// Pending work is to be finished or discarded: these members, this node among them, are to form a group. It begins
+    /// with the next leader, or term.
+    Reorganising { members: NodeSet },
 }
 
 /// An algorithm that elects a leader.
@@ -96,6 +102,11 @@ pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice 
 
     /// Returns the number of the leader's last heartbeat that was sent or received; 0 is the announcement.
     fn heartbeat(&self) -> Option<u32>;
+
+    /// Returns the members of the group that this node and its leader are in, where the election forms groups.
+    fn members(&self) -> NodeSet {
+        NodeSet::EMPTY
+    }
 
     /// Returns how many hops a node is from its leader at most, where the election makes clusters: then a network has
     /// several leaders, none of them within so many hops of another, and a node that goes from one to the other may go back

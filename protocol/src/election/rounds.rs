@@ -51,6 +51,11 @@ pub trait Rounds {
     /// Handles the loss of peers: messages they were sent may be lost.
     fn on_peers_lost(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out<Self>);
 
+    /// Handles the reboot of peers, of which they may remember nothing.
+    fn on_peers_reset(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out<Self>) {
+        self.on_peers_lost(cx, set, out);
+    }
+
     /// Runs after the input of every step.
     fn after_input(&mut self, _: &Context<'_>, _: &mut Out<Self>) {}
 
@@ -67,6 +72,11 @@ pub trait Rounds {
     /// Returns the delay before this node starts a round; `None` where there is no reason to.
     fn start_delay(&self, cx: &Context<'_>) -> Option<Duration> {
         Rounds::winner(self).start_delay(self.candidacy(), cx)
+    }
+
+    /// Returns the members of this node's group, where the election forms groups.
+    fn members(&self) -> NodeSet {
+        NodeSet::EMPTY
     }
 
     /// Returns the context as this election uses it.
@@ -119,7 +129,7 @@ fn on_fact<R: Rounds>(rounds: &mut R, cx: &Context<'_>, fact: Fact, out: &mut Ou
             }
             rounds.on_peers_lost(cx, set, out);
         }
-        (Scope::Group, Fact::PeerReset(set)) => rounds.on_peers_lost(cx, set, out),
+        (Scope::Group, Fact::PeerReset(set)) => rounds.on_peers_reset(cx, set, out),
         (Scope::Neighbours | Scope::Nobody, Fact::PeerDown(set)) => {
             rounds.candidacy_mut().leadership.remove_peers(set);
             rounds.on_peers_lost(cx, set, out);
@@ -214,6 +224,10 @@ impl<R: Rounds> Election for R {
 
     fn parent(&self) -> NodeSet {
         self.candidacy().leadership.parent()
+    }
+
+    fn members(&self) -> NodeSet {
+        Rounds::members(self)
     }
 
     fn heartbeat(&self) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! What goes into a node and what comes out of it.
 
 use crate::base::capacity::Capacity;
+use crate::base::ids::NodeSet;
 use crate::base::records::Records;
 use crate::election;
 use crate::lease;
@@ -73,6 +74,12 @@ pub enum Input<'a, C = Infallible> {
 pub enum Notice<S = Infallible> {
     /// Of the leadership.
     Role(lease::Notice),
+    /// The group is reorganised: pending work is to be finished or discarded. These members, this node among them, form it
+    /// from the next [`Notice::Role`] on. Only elections that form groups have this notice.
+    Reorganising {
+        /// The members, by their slots in the group.
+        members: NodeSet,
+    },
     /// Of the lock.
     Mutex(mutex::Notice),
     /// Of the service.
@@ -91,6 +98,7 @@ impl Notice {
     pub(super) fn of_service<S>(self) -> Notice<S> {
         match self {
             Self::Role(notice) => Notice::Role(notice),
+            Self::Reorganising { members } => Notice::Reorganising { members },
             Self::Mutex(notice) => Notice::Mutex(notice),
             Self::Service(never) => match never {},
             Self::SameId => Notice::SameId,

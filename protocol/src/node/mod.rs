@@ -332,6 +332,13 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
         self.lease.leader()
     }
 
+    /// The members of the group that this node's leader leads, this node among them, where the election forms groups:
+    /// slots in the group.
+    #[must_use]
+    pub fn group_members(&self) -> NodeSet {
+        self.election.members()
+    }
+
     /// The chief among the super-peers, as far as this node knows, where the election makes clusters that elect one.
     #[must_use]
     pub fn chief(&self) -> Option<(NodeId, Term)> {

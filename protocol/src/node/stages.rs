@@ -118,6 +118,10 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
                 election::Notice::Gained { term } => Fact::Leader { leader: me, term },
                 election::Notice::Following { leader, term } => Fact::Leader { leader, term },
                 election::Notice::Leaderless => Fact::NoLeader,
+                election::Notice::Reorganising { members } => {
+                    self.shared.notify(Notice::Reorganising { members });
+                    continue;
+                }
             };
             self.step_lease(now, algorithm::Input::Fact(fact));
         }

@@ -135,6 +135,10 @@ impl Election for AnyElection {
         each_election!(self, one => one.hurry(now));
     }
 
+    fn members(&self) -> NodeSet {
+        each_election!(self, one => Election::members(one))
+    }
+
     fn take_deposed(&mut self) -> bool {
         each_election!(self, one => one.take_deposed())
     }

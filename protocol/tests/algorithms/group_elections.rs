@@ -7,8 +7,8 @@ use protocol::election::{ChangRoberts, Command, Election, Lelann, Ring};
 use protocol::node::Input;
 use protocol::registry::{AnyElection, message_name};
 
-/// The elections of a group by name; all but the first on a ring.
-const ELECTIONS: [&str; 4] = ["bully", "ring", "chang-roberts", "lelann"];
+/// The elections of a group by name.
+const ELECTIONS: [&str; 5] = ["bully", "ring", "chang-roberts", "lelann", "invitation"];
 
 fn room(name: &str, count: usize) -> Net<AnyElection, NoMutex> {
     let election = AnyElection::by_name(name).unwrap();
@@ -25,7 +25,7 @@ fn b3_r1_c5_l1_nodes_that_start_together_elect_the_best() {
 }
 
 /// Messages that only rounds of an election have.
-const OF_ROUNDS: [&str; 4] = ["election", "number", "ok", "elected"];
+const OF_ROUNDS: [&str; 5] = ["election", "number", "ok", "elected", "invitation"];
 
 #[test]
 fn e8_however_often_members_call_each_holds_one_election_at_a_time() {

@@ -23,7 +23,11 @@ fn notices<E: Election>(net: &Net<E, NoMutex>, index: usize, from: usize) -> Vec
     let roles = net.notices[from..].iter().filter(|(_, node, _)| *node == index);
     let roles = roles.map(|(_, _, notice)| match notice {
         node::Notice::Role(role) => *role,
-        node::Notice::Mutex(_) | node::Notice::Service(_) | node::Notice::SameId | node::Notice::Halted(_) => {
+        node::Notice::Reorganising { .. }
+        | node::Notice::Mutex(_)
+        | node::Notice::Service(_)
+        | node::Notice::SameId
+        | node::Notice::Halted(_) => {
             panic!("{notice:?}")
         }
     });

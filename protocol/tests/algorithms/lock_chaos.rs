@@ -174,6 +174,7 @@ impl<M: TestMutex> Storm<M> {
                     self.history.push(format!("{} {node}: {notice:?}", at.as_micros()));
                     self.check_notice(at, node, notice);
                 }
+                node::Notice::Reorganising { .. } => {} // the role that follows is kept
                 node::Notice::Role(role) => self.history.push(format!("{} {node}: {role:?}", at.as_micros())),
                 node::Notice::SameId => panic!("{node} has an id of its own\n{}", self.describe()),
                 node::Notice::Halted(why) => panic!("{node} stopped: {why:?}\n{}", self.describe()),

@@ -12,6 +12,7 @@ mod commit;
 mod election_chaos;
 mod failover;
 mod group_elections;
+mod invitation;
 mod lamport;
 mod lease;
 mod lelann;

@@ -5,7 +5,7 @@ use protocol::base::capacity::{Candidate, Capacity};
 use protocol::base::lamport::LamportTime;
 use protocol::base::term::Term;
 use protocol::election::leadership::{Heir, LeaderMessage};
-use protocol::election::{bully, chang_roberts, clusters, lelann, ring, wireless, wireless_flat};
+use protocol::election::{bully, chang_roberts, clusters, invitation, lelann, ring, wireless, wireless_flat};
 use protocol::lease;
 use protocol::link::{Ack, Acks, RELIABLE_MAX, Refusal};
 use protocol::mutex::Fence;
@@ -113,6 +113,38 @@ fn clusters() {
         (M::ChiefResigned { term }, &[&[4], T]),
     ];
     pin(22, cases);
+}
+
+fn invitation() {
+    use invitation::Message as M;
+    let (group, term, coordinator) = (TERM, TERM, leader());
+    let (forwarded, members) = (NodeSet::first(9), NodeSet::first(9));
+    let cases: &Cases<M> = &[
+        (M::Ask { term, coordinator: Some(coordinator) }, &[&[0], T, &[1], L]),
+        (M::Ask { term, coordinator: None }, &[&[0], T, &[0]]),
+        (M::Answer { term, coordinator: Some(coordinator), incumbent: true }, &[&[1], T, &[1], L, &[1]]),
+        (M::Invitation { group, coordinator }, &[&[2], T, L]),
+        (M::Accept { group, term, forwarded }, &[&[3], T, T, &[0xFF, 3]]),
+        (M::Ready { group, term, members }, &[&[4], T, T, &[0xFF, 3]]),
+        (M::Acknowledge { term }, &[&[5], T]),
+        (M::Leadership(LeaderMessage::RaiseTerm { term }), &[&[6, 2], T]),
+    ];
+    pin(23, cases);
+}
+
+#[test]
+fn every_message_of_groups_that_merge_fits_a_reliable_message() {
+    use invitation::Message as M;
+    let (group, term, members, coordinator) = (TERM_MAX, TERM_MAX, NodeSet::first(64), longest_candidate());
+    let lengths = [
+        length(&M::Ask { term, coordinator: Some(coordinator) }),
+        length(&M::Answer { term, coordinator: Some(coordinator), incumbent: true }),
+        length(&M::Invitation { group, coordinator }),
+        length(&M::Accept { group, term, forwarded: members }),
+        length(&M::Ready { group, term, members }),
+        length(&M::Acknowledge { term }),
+    ];
+    check_lengths(&lengths, &[19, 20, 18, 31, 31, 11]);
 }
 
 fn wireless_flat() {

@@ -160,6 +160,7 @@ of_every_election! {
     chang_roberts_survives_an_insider: "chang-roberts",
     lelann_survives_an_insider: "lelann",
     clusters_survive_an_insider: "clusters",
+    invitation_survives_an_insider: "invitation",
 }
 
 fn a_lock_is_granted_again<M: TestMutex + Default>(kind: Kind) {

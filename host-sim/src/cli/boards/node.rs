@@ -402,6 +402,7 @@ impl Desktop<'_> {
                             self.log(&report)?;
                         }
                     }
+                    Some(Notice::Reorganising { .. }) => {} // the leader that follows is logged
                     Some(Notice::Mutex(notice)) => self.say(console::lock_notice(notice))?,
                     Some(Notice::Service(notice)) => {
                         if let Some(line) = beside.on_notice(self.now(), notice) {

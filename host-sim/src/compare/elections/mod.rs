@@ -212,6 +212,8 @@ fn formula(algorithm: &str, nodes: u32, start: Start) -> Option<f64> {
         // The candidates passed on; announcing the result takes n more.
         ("chang-roberts", None) => n * (1..=nodes).map(|k| 1.0 / f64::from(k)).sum::<f64>(),
         ("lelann", _) => n * n,
+        // All are alone. Who starts asks, and the best where that is another; then it invites, and makes the group ready.
+        ("invitation", Some(better)) => (if better > 0.0 { 8.0 } else { 6.0 }) * (n - 1.0),
         ("wireless" | "wireless-flat", Some(_)) => 3.0 * n - 1.0,
         _ => return None,
     })

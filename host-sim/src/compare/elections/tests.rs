@@ -87,6 +87,12 @@ fn l2_le_lann_takes_n_squared_from_any_starter() {
 }
 
 #[test]
+fn g1_a_merge_takes_six_messages_for_each_member_invited_and_two_more_where_another_starts() {
+    takes("invitation", Case::Best, |n| 6 * (n - 1));
+    takes("invitation", Case::Worst, |n| 8 * (n - 1));
+}
+
+#[test]
 fn w2_w3_a_wireless_election_floods_twice_and_replies_once_per_node() {
     for algorithm in ["wireless", "wireless-flat"] {
         for case in WITHOUT_FAULTS {
@@ -106,7 +112,7 @@ fn e6_the_best_that_is_up_leads_with_loss_and_after_a_crash_too() {
 
 #[test]
 fn b15_x2_under_loss_frames_are_retransmitted_and_counted_apart() {
-    for algorithm in ["bully", "ring", "chang-roberts", "lelann"] {
+    for algorithm in ["bully", "ring", "chang-roberts", "lelann", "invitation"] {
         let (lossless, lossy) = (row(algorithm, 16, Case::Worst), row(algorithm, 16, Case::Loss));
         assert!(
             lossy.retransmits > lossless.retransmits && lossy.figures.frames > lossless.figures.frames,

@@ -50,7 +50,7 @@ impl Turnover {
 
 impl Leadership {
     /// Returns whether this node may adopt another leader than the current one: always where it misses that one's pulses.
-    pub(super) fn may_change(&mut self, cx: &Context<'_>) -> bool {
+    pub(in crate::election) fn may_change(&mut self, cx: &Context<'_>) -> bool {
         self.watch.as_ref().is_some_and(Watch::is_doubtful) || self.turnover.admits(cx)
     }
 }
