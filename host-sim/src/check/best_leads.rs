@@ -133,14 +133,21 @@ mod tests {
     #[test]
     fn in_clusters_a_node_that_outranks_all_super_peers_within_its_horizon_is_reported() {
         let mut settled = clustered();
-        let found: Vec<_> = check(&settled).collect();
-        let outranks = |node: u32| {
-            format!("node {node} of capacity {} outranks all super-peers within 1 hops", 100 + node)
+        assert_eq!(check(&settled).count(), 0, "none is an eighth better than a super-peer that serves");
+        let far_better = |settled: &mut Settled, node: usize| {
+            let candidate = settled.nodes[node].candidate;
+            settled.nodes[node].candidate = candidate.map(|candidate| candidate.as_incumbent().as_incumbent());
         };
-        assert_eq!(found, [outranks(2), outranks(5)]);
+        [2, 5].map(|node| far_better(&mut settled, node));
+        let found: Vec<_> = check(&settled).collect();
+        let outranks = |node: u32, capacity: u32| {
+            format!("node {node} of capacity {capacity} outranks all super-peers within 1 hops")
+        };
+        assert_eq!(found, [outranks(2, 128), outranks(5, 132)]);
         let clusters = settled.clusters.as_mut().unwrap();
         clusters.add(2, 4, false);
         settled.nodes[5].candidate = None;
+        far_better(&mut settled, 4);
         assert_eq!(check(&settled).count(), 0, "a better one within the horizon serves");
     }
 }
