@@ -138,7 +138,8 @@ mod tests {
             let candidate = settled.nodes[node].candidate;
             settled.nodes[node].candidate = candidate.map(|candidate| candidate.as_incumbent().as_incumbent());
         };
-        [2, 5].map(|node| far_better(&mut settled, node));
+        far_better(&mut settled, 2);
+        far_better(&mut settled, 5);
         let found: Vec<_> = check(&settled).collect();
         let outranks = |node: u32, capacity: u32| {
             format!("node {node} of capacity {capacity} outranks all super-peers within 1 hops")
