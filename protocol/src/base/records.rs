@@ -8,7 +8,7 @@
 //!
 //! A reboot skips what is left of its block, and all peers follow. So a block is a small part of what messages may move in a
 //! minute ([`crate::base::ceiling`]): peers would refuse the messages of a node whose reboots skip more. An insider that
-//! moves numbers as far as it may thereby forces [`BLOCKS_A_STEP`] writes a minute, and a million until terms are used up,
+//! moves numbers as far as it may thereby forces 256 writes a minute, and a million until terms are used up,
 //! when the node halts: a page of 4 KiB with 128 slots and an endurance of 10,000 cycles outlasts that.
 //!
 //! Numbers that were spent nevertheless are the reason to change the group's key. Records remember under which key they were
