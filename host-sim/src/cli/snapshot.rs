@@ -14,7 +14,7 @@ const EXAMPLES: &str = "Examples:
   conclave snapshot
   conclave snapshot --nodes 6 --seed 3 --svg snapshot.svg
   conclave snapshot --snapshots 3            three nodes begin one each, at nearly the same time
-  conclave snapshot --reordering 30% --seed 3   markers overtake messages: the sum is wrong";
+  conclave snapshot --reordering 30%         markers overtake messages: the sum is wrong";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -225,7 +225,7 @@ fn every_lesson_runs_through() {
     }
 
     // The sleeper's write is refused, and messages cross the cut: what a lesson shows does not depend on the machine.
-    let ends = ["A late write of node", "hold 337 of the 400 tokens"];
+    let ends = ["A late write of node", "hold 330 of the 400 tokens"];
     assert!(ends.iter().all(|end| captions.iter().any(|caption| caption.contains(end))), "{captions:?}");
 
     // A lesson whose run ends early comes to its end all the same.
