@@ -5,6 +5,7 @@ use crate::base::config::Timing;
 use crate::base::ids::{FirstSlots, NodeId, NodeSet, RosterView};
 use crate::base::lamport::LamportTime;
 pub use crate::base::membership::Scope;
+use crate::base::quorum::is_majority;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant};
 use heapless::Vec;
@@ -87,6 +88,12 @@ impl Context<'_> {
     #[must_use]
     pub fn is_peer(&self, id: NodeId) -> bool {
         self.peers.meets(self.roster.set_of(id))
+    }
+
+    /// Returns whether these members of the group are enough to decide for all of it: any two such sets share a member.
+    #[must_use]
+    pub(crate) fn is_quorum(&self, members: NodeSet) -> bool {
+        is_majority(members, self.roster.all())
     }
 }
 

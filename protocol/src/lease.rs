@@ -47,60 +47,16 @@ use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
 use answer::{Answer, Heard};
-use grants::{Grants, OLDEST, ROUNDS_MAX};
+use grants::{Grants, ROUNDS_MAX};
 
 mod answer;
 mod grants;
 mod message;
+mod notice;
+mod view;
 
 pub use message::Message;
-
-/// What the election tells the lease: a heartbeat of the leader was sent or received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Heartbeat {
-    /// The leader.
-    pub leader: NodeId,
-    /// Its term.
-    pub term: Term,
-    /// Which heartbeat.
-    pub count: u32,
-    /// The member it came from; empty at the leader.
-    pub parent: NodeSet,
-}
-
-/// Notices to the application about the leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Notice {
-    /// This node leads from now on, or continues to.
-    Gained {
-        /// The term it leads under.
-        term: Term,
-    },
-    /// The lease of this node expires soon, unless a majority replies first.
-    Losing {
-        /// When it expires.
-        until: Instant,
-    },
-    /// This node leads no more.
-    Lost,
-    /// Another node leads.
-    LeaderChanged {
-        /// The leader.
-        leader: NodeId,
-        /// The term it leads under.
-        term: Term,
-    },
-    /// No leader is known.
-    Leaderless,
-    /// No quorum is reachable: a leader, if any, leads a minority; in [`Mode::Quorum`] there is none.
-    Degraded,
-}
-
-/// How many views a member may have missed in one term, and since the last one it adopted: one message moves the number
-/// no further.
-const VIEWS_MISSED_MAX: u16 = 1 << 15;
-const VIEWS_STEP: u16 = 1 << 12;
+pub use notice::{Heartbeat, Notice};
 
 /// A promise to grant no other node a lease before `until`, for a heartbeat of `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -339,25 +295,6 @@ impl LeaderLease {
         timing.heartbeat.mul_ratio(1, 2).plus(self.answer.lag())
     }
 
-    /// Removes members that are not up from the view of a leader with a lease, or adds them again.
-    fn update_view(&mut self, cx: &Context<'_>) {
-        let (Role::Holding { term, .. }, Some((_, elected))) = (self.role, self.elected) else { return };
-        let present = cx.up.with(self.grants.granted(OLDEST)).with(cx.roster.set_of(cx.me));
-        let present = if self.lasting { cx.roster.all() } else { present };
-        let stale = present != self.view || self.view_number.0 != term || !self.view_acting;
-        if term == elected && stale && is_majority(present, cx.roster.all()) {
-            self.view = present;
-            self.announce_view(cx, term, true);
-        }
-    }
-
-    /// Announces the view under its next number.
-    fn announce_view(&mut self, cx: &Context<'_>, term: Term, acting: bool) {
-        let number = if self.view_number.0 == term { self.view_number.1.saturating_add(1) } else { 1 };
-        (self.view_number, self.view_acting) = ((term, number), acting);
-        self.view_at = Some(cx.now);
-    }
-
     /// Promises to grant no node but `to` a lease; returns whether this node was free to.
     fn promise(&mut self, cx: &Context<'_>, to: NodeId, heartbeat: (Term, u32)) -> bool {
         let standing = self.promise.filter(|promise| promise.until > cx.now);
@@ -375,7 +312,7 @@ impl LeaderLease {
     /// Takes up a lease that a majority has granted, or a longer one.
     fn renew(&mut self, cx: &Context<'_>, out: &mut Out) {
         let Some((_, term)) = self.elected.filter(|&(leader, _)| leader == cx.me) else { return };
-        let granted = |age: &usize| is_majority(self.grants.granted(*age), cx.roster.all());
+        let granted = |age: &usize| cx.is_quorum(self.grants.granted(*age));
         let Some(age) = (0..ROUNDS_MAX).find(granted) else { return };
         let until = self.ends.get(age).copied().unwrap_or(Instant::ZERO);
         let held = match self.role {
@@ -421,9 +358,9 @@ impl LeaderLease {
     /// Handles what a member `depth` hops from the leader says of grants, and of the view.
     fn on_grant(&mut self, cx: &Context<'_>, depth: u8, view_number: u16, received: &Grants) {
         let news = !self.grants.covers(received);
-        let settled = is_majority(self.grants.granted(0), cx.roster.all());
+        let settled = cx.is_quorum(self.grants.granted(0));
         self.grants.join(received);
-        let enough = received.count() == self.grants.count() && is_majority(received.granted(0), cx.roster.all());
+        let enough = received.count() == self.grants.count() && cx.is_quorum(received.granted(0));
         let behind = view_number.cmp(&self.known_view());
         let understood = behind.is_le() && (enough || received.covers(&self.grants));
         let nearer = self.answer.depth() < depth;
@@ -434,43 +371,8 @@ impl LeaderLease {
             self.view_at = Some(self.view_at.unwrap_or_else(|| cx.now.after(crowd(cx))));
         }
         let leads = self.answer.depth() == 0;
-        if leads && !settled && is_majority(self.grants.granted(0), cx.roster.all()) {
+        if leads && !settled && cx.is_quorum(self.grants.granted(0)) {
             self.answer.settle(cx);
-        }
-    }
-
-    /// The number of the view of the present term, 0 where none is known.
-    fn known_view(&self) -> u16 {
-        let present = self.elected.is_some_and(|(_, term)| term == self.view_number.0);
-        if present { self.view_number.1 } else { 0 }
-    }
-
-    /// Adopts a view, and relays it where some members may be out of the sender's range.
-    fn on_view(&mut self, cx: &Context<'_>, number: (Term, u16), members: NodeSet, out: &mut Out) {
-        let Some((leader, term)) = self.elected else { return };
-        if self.mode == Mode::Available || number.0 != term || number <= self.view_number {
-            return;
-        }
-        let most =
-            if self.view_number.0 == term { self.view_number.1.saturating_add(VIEWS_STEP) } else { VIEWS_MISSED_MAX };
-        if number.1 > most {
-            return; // nobody announced so many
-        }
-        if leader == cx.me {
-            self.view_number = number; // no view of this node: it announces its own above it
-            return self.announce_view(cx, term, self.view_acting);
-        }
-        (self.view_number, self.view_acting) = (number, !members.is_empty());
-        if several_hops(cx) {
-            self.view_at = Some(cx.now.after(crowd(cx)));
-        }
-        if members.is_empty() {
-            self.notify(cx.me, None, out);
-            self.degrade(out);
-        } else {
-            self.view = members;
-            self.degraded = false;
-            self.notify(cx.me, Some((leader, term)), out);
         }
     }
 
@@ -502,28 +404,6 @@ impl LeaderLease {
             let (count, granted) = self.grants.to_message();
             let (depth, view_number) = (self.answer.depth(), self.known_view());
             out.send(cx.peers, Message::Grant { term, depth, view_number, count, granted });
-        }
-    }
-
-    fn degrade(&mut self, out: &mut Out) {
-        if !self.degraded {
-            self.degraded = true;
-            out.notify(Notice::Degraded);
-        }
-    }
-
-    /// Notifies the application when the reachable members stop being a majority, and when they are one again.
-    fn update_degraded(&mut self, cx: &Context<'_>, out: &mut Out) {
-        let up = cx.up.with(cx.roster.set_of(cx.me));
-        match self.mode {
-            Mode::Quorum if self.lasting && self.notified.is_some() => {} // a majority has granted that leader a lease
-            _ if !is_majority(up, cx.roster.all()) => self.degrade(out),
-            Mode::Available if self.degraded => {
-                self.degraded = false;
-                let leader = self.notified.take();
-                self.notify(cx.me, leader, out); // it leads a majority again
-            }
-            Mode::Available | Mode::Quorum => {} // unchanged; in quorum mode the leader's next view confirms it
         }
     }
 

@@ -5,7 +5,6 @@ use super::{Message, Out, Vote, Voting};
 use crate::algorithm::Context;
 use crate::base::ids::NodeSet;
 use crate::base::lamport::LamportTime;
-use crate::base::quorum::is_majority;
 use crate::base::term::Term;
 use crate::mutex::client::{ClientAction, Granted, LockRequest, Renewal};
 use crate::mutex::loopback::up_with_self;
@@ -57,7 +56,7 @@ impl Voting {
         let Some(&own @ LockRequest { lease, .. }) = self.client.get(lock) else { return };
         let Some(Ballot { request, phase: Phase::Collecting(collecting), .. }) = self.ballot(lock) else { return };
         let (request, up) = (*request, up_with_self(cx));
-        if !is_majority(collecting.granted.with(up), cx.roster.all()) {
+        if !cx.is_quorum(collecting.granted.with(up)) {
             self.suspend(cx, lock, out);
             return;
         }
@@ -147,13 +146,12 @@ impl Voting {
     /// Enters with a majority that knows the fence, has the fence confirmed, or returns the votes inquired.
     pub(super) fn evaluate(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out<'_>) {
         let trying = self.client.get(lock).is_some_and(LockRequest::is_trying);
-        let group = cx.roster.all();
         let Some(Ballot { request, phase: Phase::Collecting(collecting), .. }) = self.ballot(lock) else { return };
         let request = *request;
-        if !is_majority(collecting.granted.with(up_with_self(cx)), group) {
+        if !cx.is_quorum(collecting.granted.with(up_with_self(cx))) {
             self.suspend(cx, lock, out);
         } else if collecting.within_reach(cx) {
-            if is_majority(collecting.granted, group) && !is_majority(collecting.fence.agreed, group) {
+            if cx.is_quorum(collecting.granted) && !cx.is_quorum(collecting.fence.agreed) {
                 let (to, number) = (collecting.take_unconfirmed(), collecting.fence.number);
                 out.send(to, Message::Confirm { lock, request, number });
             } else {
@@ -173,7 +171,7 @@ impl Voting {
     pub(super) fn enter(&mut self, cx: &Context<'_>, lock: LockId, out: &mut Out<'_>) {
         let Some(ballot) = self.ballots.iter_mut().find(|ballot| ballot.lock == lock) else { return };
         let (request, Phase::Collecting(collecting)) = (ballot.request, &ballot.phase) else { return };
-        if !is_majority(collecting.fence.agreed, cx.roster.all()) || !collecting.lasts(cx.now) {
+        if !cx.is_quorum(collecting.fence.agreed) || !collecting.lasts(cx.now) {
             return;
         }
         let fence = Fence { term: Term::ZERO, count: collecting.fence.number };
@@ -191,8 +189,8 @@ impl Voting {
         out: &mut Out<'_>,
     ) {
         let Some(ballot) = self.ballots.iter_mut().find(|ballot| ballot.lock == lock) else { return };
-        let (group, Phase::Holding(votes)) = (cx.roster.all(), &mut ballot.phase) else { return };
-        votes.on_renewed((lock, number), from, |granted| is_majority(granted, group), &mut self.client, out.out);
+        let Phase::Holding(votes) = &mut ballot.phase else { return };
+        votes.on_renewed((lock, number), from, |granted| cx.is_quorum(granted), &mut self.client, out.out);
     }
 
     /// Takes the return or restart of these members, which may have lost requests.
@@ -200,7 +198,7 @@ impl Voting {
         for ballot in &mut self.ballots {
             match &mut ballot.phase {
                 Phase::Collecting(collecting) => collecting.ask_again(set),
-                Phase::Suspended if is_majority(up_with_self(cx), cx.roster.all()) => {
+                Phase::Suspended if cx.is_quorum(up_with_self(cx)) => {
                     if let Some(request) = self.client.restart(cx, ballot.lock) {
                         *ballot = Ballot::new(cx, &request);
                     }
@@ -230,6 +228,6 @@ impl Voting {
 impl Collecting {
     /// Returns whether it may get a majority without the voters that refused.
     fn within_reach(&self, cx: &Context<'_>) -> bool {
-        is_majority(self.granted.with(up_with_self(cx).without(self.refused)), cx.roster.all())
+        cx.is_quorum(self.granted.with(up_with_self(cx).without(self.refused)))
     }
 }

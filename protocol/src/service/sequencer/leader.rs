@@ -149,7 +149,7 @@ impl<const N: usize> Leader<N> {
     /// Raises what is committed to what a majority has; returns whether it rose.
     pub(super) fn commit(&mut self, cx: &Context<'_>, log: &mut Log) -> bool {
         let me = cx.roster.set_of(cx.me);
-        let enough = |count: &u32| is_majority(self.having(cx.peers, *count).with(me), cx.roster.all());
+        let enough = |count: &u32| cx.is_quorum(self.having(cx.peers, *count).with(me));
         let most = log.last();
         let committed = (log.commit..=most).rev().take_while(|&count| count > log.commit).find(enough);
         let Some(count) = committed else { return false };
