@@ -146,6 +146,13 @@ impl Leadership {
         }
     }
 
+    /// Forgets which leader was lost: it counts as any other node.
+    pub(super) fn forget_lost(&mut self) {
+        if let Belief::Vacant { lost } = &mut self.belief {
+            *lost = None;
+        }
+    }
+
     /// Returns the neighbour the leader's heartbeats come from.
     pub(super) const fn parent(&self) -> NodeSet {
         match self.belief {

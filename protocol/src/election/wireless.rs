@@ -160,8 +160,12 @@ impl Wireless {
         let TopTwo { best, runner_up } = top;
         let Some(parent) = parent else {
             self.leave_round();
-            if let Some(leader) = best {
-                self.candidacy.leadership.announce(cx, Leader::elected(index, leader, runner_up), out);
+            match best {
+                Some(leader) => {
+                    self.candidacy.leadership.announce(cx, Leader::elected(index, leader, runner_up), out);
+                }
+                // Whoever led before may be all there is: the next computation waits for it too.
+                None => self.candidacy.leadership.forget_lost(),
             }
             return;
         };

@@ -110,6 +110,16 @@ fn a_restarted_leader_comes_back_under_a_higher_term() {
 }
 
 #[test]
+fn a_node_that_cannot_lead_elects_the_leader_it_lost_when_that_is_back_without_its_records() {
+    let mut net =
+        Net::new(2, line, |index| (Config { may_lead: index == 0, ..config(index) }, Wireless::new(), NoMutex));
+    net.boot(0).boot(1).run_secs(10);
+    assert_eq!(net.leader(), Some(config(0).me));
+    net.crash(0).run_secs(2).boot_with(0, None);
+    assert!(net.run_until(Duration::from_secs(60), |net| net.leader() == Some(config(0).me)));
+}
+
+#[test]
 fn nodes_that_may_never_lead_do_not() {
     let make = |index| (Config { may_lead: index < 2, ..config(index) }, Wireless::new(), NoMutex);
     let mut net = Net::new(4, line, make).started();
