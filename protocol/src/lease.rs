@@ -223,6 +223,14 @@ impl LeaderLease {
         }
     }
 
+    /// Handles the restart of members: a leader among them has no lease any more. It abstains by itself.
+    fn on_restarted(&mut self, cx: &Context<'_>, set: NodeSet, out: &mut Out) {
+        let led = self.notified.is_some_and(|(leader, _)| leader != cx.me && cx.roster.set_of(leader).meets(set));
+        if led && self.mode == Mode::Quorum {
+            self.notify(cx.me, None, out);
+        }
+    }
+
     /// Stops leading under the term of `before`, and releases the members that promised.
     fn step_down(&mut self, cx: &Context<'_>, before: Option<(NodeId, Term)>, out: &mut Out) {
         let was_elected = matches!(self.role, Role::Requesting | Role::Holding { .. });
@@ -441,8 +449,9 @@ impl Algorithm for LeaderLease {
             Input::Fact(Fact::NoLeader) => self.on_elected(cx, None, out),
             Input::Fact(Fact::PeerUp(_) | Fact::PeerDown(_)) => self.update_degraded(cx, out),
             Input::Command(heartbeat) => self.on_heartbeat(cx, heartbeat, out),
-            // A restarted member abstains by itself; the view is this stage's own conclusion.
-            Input::Fact(Fact::PeerReset(_) | Fact::View | Fact::Parent(_)) | Input::Timeout => {}
+            Input::Fact(Fact::PeerReset(set)) => self.on_restarted(cx, set, out),
+            // The view is this stage's own conclusion.
+            Input::Fact(Fact::View | Fact::Parent(_)) | Input::Timeout => {}
         }
         self.send(cx, out);
     }

@@ -108,3 +108,23 @@ fn a_promise_is_longer_once_the_leader_is_no_longer_new() {
         assert_eq!(until, Some(at(0).after(lease_at_grantor(length))), "heartbeat {count}");
     }
 }
+
+#[test]
+fn a_leader_that_restarted_leads_no_more_until_it_has_a_lease_again() {
+    let [old, new] = [1, 4].map(|number| Term { number, by: NodeId(2) });
+    let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
+    let mut step = |input| (notice(&mut lease, input), lease.leader());
+    let elected = |term| Input::Fact(Fact::Leader { leader: NodeId(2), term });
+    let view = |term| {
+        let message = Message::View { term, number: 1, members: NodeSet::first(3) };
+        Input::Message { from: NodeId(2), sent_at: LamportTime(0), message }
+    };
+    assert_eq!(
+        [step(elected(old)).0, step(view(old)).0],
+        [None, Some(Notice::LeaderChanged { leader: NodeId(2), term: old })]
+    );
+    assert_eq!(step(Input::Fact(Fact::PeerReset(NodeSet::slot(0)))), (None, Some((NodeId(2), old))));
+    assert_eq!(step(Input::Fact(Fact::PeerReset(NodeSet::slot(2)))), (Some(Notice::Leaderless), None));
+    assert_eq!(step(elected(new)), (None, None), "elected under a new term, it has no lease yet");
+    assert_eq!(step(view(new)).1, Some((NodeId(2), new)));
+}
