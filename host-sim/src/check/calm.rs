@@ -29,6 +29,7 @@ impl Calm {
                 | EventKind::Heal
                 | EventKind::LinkFault { .. }
                 | EventKind::CapacityFault
+                | EventKind::Steady { .. }
                 | EventKind::Moved
         );
         if disturbs {

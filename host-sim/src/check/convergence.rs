@@ -390,7 +390,7 @@ impl Observer for Convergence {
                 self.open_phase(Some("handover_us"));
             }
             (EventKind::CapacityFault, _) => self.open_phase(Some("capacity_change_us")),
-            (EventKind::LinkFault { .. }, _) => self.open_phase(None),
+            (EventKind::LinkFault { .. } | EventKind::Steady { .. }, _) => self.open_phase(None),
             (EventKind::Sent { kind: "election", .. }, node) if self.initiator.is_none() => self.initiator = node,
             _ => {} // neither a belief nor a link changes
         }

@@ -1,13 +1,18 @@
-//! Always: in a calm network no node begins to lead, not even the leader once more.
+//! Always: in a calm network no node begins to lead, not even the leader once more after it stopped. A leader that is notified
+//! again, because enough members are reachable again, has led all the time.
 
 use super::{Always, Calm};
 use crate::base::Micros;
 use crate::scenario::Expect;
 use crate::trace::{EventKind, TraceEvent};
+use protocol::base::term::Term;
+use std::collections::BTreeMap;
 
 #[derive(Default)]
 pub(super) struct Checker {
     calm: Calm,
+    /// The nodes that lead, and the term of each.
+    leading: BTreeMap<u32, Term>,
 }
 
 impl Always for Checker {
@@ -24,9 +29,18 @@ impl Always for Checker {
 
     fn observe(&mut self, event: &TraceEvent) -> Option<String> {
         self.calm.observe(event);
-        let (EventKind::Leads { term }, Some(node)) = (event.kind, event.node) else {
-            return None; // nobody begins to lead
+        let node = event.node?;
+        let term = match event.kind {
+            EventKind::Leads { term } => term,
+            EventKind::Leaderless | EventKind::Follows { .. } | EventKind::Crash => {
+                self.leading.remove(&node);
+                return None;
+            }
+            _ => return None, // says nothing of who leads
         };
+        if self.leading.insert(node, term) == Some(term) {
+            return None;
+        }
         let calm = event.at - self.calm.since(event.at)?;
         let seconds = calm as f64 / 1e6;
         Some(format!("node {node} begins to lead under term {}, {seconds:.1} s into a calm stretch", term.number))
@@ -49,6 +63,7 @@ mod tests {
             (9_999_999, leads),
             (15_000_000, EventKind::Crash),
             (24_000_000, leads),
+            (26_000_000, leads),
             (27_500_000, EventKind::Leaderless),
             (27_500_000, leads),
         ];
@@ -57,5 +72,18 @@ mod tests {
             .filter_map(|(at, kind)| checker.observe(&TraceEvent { at, node: Some(1), kind }))
             .collect();
         assert_eq!(found, ["node 1 begins to lead under term 3, 2.5 s into a calm stretch"]);
+    }
+
+    #[test]
+    fn a_node_that_counts_for_more_again_may_take_over() {
+        let leads = EventKind::Leads { term: Term { number: 3, by: NodeId(1) } };
+        let run = |before: EventKind| {
+            let mut checker = Checker::default();
+            checker.configure(&Expect::default(), 10_000_000);
+            let events = [(0, EventKind::Boot { blank: false }), (600_000_000, before), (601_000_000, leads)];
+            let found = events.into_iter().filter_map(|(at, kind)| checker.observe(&TraceEvent { at, node: Some(1), kind }));
+            found.count()
+        };
+        assert_eq!((run(EventKind::Steady { flaps: 1 }), run(EventKind::Leaderless)), (0, 1));
     }
 }

@@ -5,6 +5,7 @@
 
 mod calm;
 pub mod convergence;
+mod memory;
 pub mod quiescence;
 mod settled;
 #[cfg(test)]

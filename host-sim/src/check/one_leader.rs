@@ -50,4 +50,14 @@ mod tests {
         settled.nodes.iter_mut().for_each(|node| node.candidate = None);
         assert_eq!(check(&settled).count(), 0);
     }
+
+    #[test]
+    fn a_lone_node_leads_once_it_has_waited_for_company() {
+        let mut settled = agreeing(1, 0);
+        settled.nodes[0].leader = None;
+        (settled.nodes[0].hold, settled.settle_time, settled.at) = (60, 10, 69);
+        assert_eq!(check(&settled).count(), 0);
+        settled.at = 70;
+        assert_eq!(check(&settled).collect::<Vec<_>>(), ["nobody leads the 1 nodes around node 0"]);
+    }
 }

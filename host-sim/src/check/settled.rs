@@ -28,6 +28,8 @@ pub(crate) struct SettledNode {
     pub(crate) yielded: bool,
     /// Whether it booted without its records, and so was kept out of elections for a while.
     pub(crate) blank: bool,
+    /// How long its flaps let it wait before it leads nobody but itself.
+    pub(crate) hold: Micros,
     /// Its component by links on which every frame arrives.
     pub(crate) component: u32,
     /// Its component by all links. Two components of one region may or may not find each other.
@@ -140,6 +142,7 @@ impl Settled {
                 incumbent: convergence.is_incumbent(id),
                 yielded: convergence.has_yielded(id),
                 blank: convergence.is_blank(id),
+                hold: view.hold,
                 component: sure.of(id),
                 region: any.of(id),
             })
@@ -164,10 +167,15 @@ impl Settled {
         }
     }
 
-    /// Returns whether a region can be led: it has a candidate and a quorum.
+    /// Returns whether a region can be led: it has a candidate and a quorum, or is a node that has waited for company long
+    /// enough.
     pub(crate) fn can_be_led(&self, region: u32) -> bool {
-        let nodes = || self.nodes.iter().filter(|node| node.region == region);
-        nodes().any(|node| node.candidate.is_some()) && nodes().count() >= self.quorum as usize
+        let nodes: Vec<&SettledNode> = self.nodes.iter().filter(|node| node.region == region).collect();
+        let waits = match nodes[..] {
+            [alone] => self.at.saturating_sub(self.disturbed_at) < alone.hold + self.settle_time,
+            _ => false, // they have company
+        };
+        !waits && nodes.iter().any(|node| node.candidate.is_some()) && nodes.len() >= self.quorum as usize
     }
 
     /// Returns the networks that have one leader each: the components, unless the election makes clusters.

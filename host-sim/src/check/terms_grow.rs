@@ -27,7 +27,7 @@ impl Always for Checker {
         let term = match event.kind {
             EventKind::Leads { term } | EventKind::Follows { term, .. } => term,
             EventKind::Boot { blank: true } => {
-                self.highest.retain(|(known, _), _| *known != node); // it lost its records
+                self.highest.retain(|&(known, by), _| known != node && by != Some(NodeId(node))); // it lost its records
                 return None;
             }
             _ => return None, // no term
@@ -67,6 +67,15 @@ mod tests {
         let found: Vec<_> = [follows(5), other(2), follows(4), other(3)].iter().map(|event| checker.observe(event)).collect();
         let fell = "node 3 went from term 5 of node 7 back to 4 of node 7";
         assert_eq!(found, [None, None, Some(fell.to_owned()), None]);
+    }
+
+    #[test]
+    fn in_clusters_the_terms_of_a_super_peer_that_lost_its_records_may_begin_anew() {
+        let mut checker = Checker::default();
+        checker.of_clusters();
+        let lost = event(7, EventKind::Boot { blank: true });
+        let found: Vec<_> = [follows(5), lost, follows(1)].iter().map(|event| checker.observe(event)).collect();
+        assert_eq!(found, [None, None, None]);
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(super) fn agreeing(nodes: u32, leader: u32) -> Settled {
         incumbent: false,
         yielded: false,
         blank: false,
+        hold: 0,
         component: 0,
         region: 0,
     };

@@ -64,6 +64,7 @@ fn digest(kind: &EventKind) -> (u64, u64, u64) {
             let (tag, a, b) = app_event::digest(event);
             (40 + tag, a, b)
         }
+        EventKind::Steady { flaps } => (61, u64::from(*flaps), 0),
         EventKind::Clocks { synced, skew } => (60, u64::from(*synced), *skew),
     }
 }

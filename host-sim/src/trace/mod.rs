@@ -50,6 +50,11 @@ pub enum EventKind {
         /// The capacity; `None` is unfit to lead.
         capacity: Option<u16>,
     },
+    /// The node has been steady for long enough to forget a flap: it advertises more of its capacity from now on.
+    Steady {
+        /// The flaps it still remembers.
+        flaps: u8,
+    },
     /// The node's application commanded the election.
     Command {
         /// The command's name.

@@ -65,6 +65,7 @@ impl Narrator {
                 None
             }
             EventKind::Capacity { capacity } => self.measured(node, capacity),
+            EventKind::Steady { .. } => Some(format!("node {node} has been steady, and counts for more again")),
             EventKind::Crash => {
                 let led = self.leads(node);
                 let known = self.nodes.get_mut(node as usize)?;

@@ -119,6 +119,12 @@ impl Records {
         stability::advertised(self.flaps, capacity)
     }
 
+    /// Returns how long a node with these records waits before it leads nobody but itself.
+    #[must_use]
+    pub const fn hold(&self) -> Duration {
+        stability::hold(self.flaps)
+    }
+
     /// Returns whether these records cover `term` and `lamport`.
     pub(crate) fn cover(&self, term: u32, lamport: LamportTime) -> bool {
         term <= self.term && lamport <= self.lamport

@@ -65,18 +65,23 @@ impl Stability {
     }
 
     /// Returns how long the node waits before it leads nobody but itself.
-    pub(crate) fn hold(self) -> Duration {
-        match self.flaps.saturating_sub(FREE) {
-            0 => Duration::ZERO,
-            1 => HOLD,
-            2 => HOLD.times(4),
-            _ => HOLD.times(16),
-        }
+    pub(crate) const fn hold(self) -> Duration {
+        hold(self.flaps)
     }
 
     /// Returns the part of its capacity that the node advertises: all of it where it was appointed by hand.
     pub(crate) fn weigh(self, capacity: Capacity) -> Capacity {
         advertised(self.flaps, capacity)
+    }
+}
+
+/// Returns how long a node with so many flaps waits before it leads nobody but itself.
+pub(super) const fn hold(flaps: u8) -> Duration {
+    match flaps.saturating_sub(FREE) {
+        0 => Duration::ZERO,
+        1 => HOLD,
+        2 => HOLD.times(4),
+        _ => HOLD.times(16),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::sim::node::{Boot, NodeEvent, SUPERSEDED, SimNode};
 use crate::trace::{EventKind, Observer};
 use protocol::base::capacity::Capacity;
 use protocol::base::quorum::Mode;
+use protocol::base::records::Records;
 use protocol::election::Command;
 use protocol::election::appointment::Appointment;
 use protocol::{Instant, NodeId};
@@ -258,12 +259,7 @@ impl<M: SimNode> World<M> {
                 observer.on_message(self.medium.now, &message);
             }
             if let Some(records) = node.poll_persist() {
-                self.states[slot as usize].records = Some(records);
-                if let Some(flash) = self.flashes.get_mut(&slot) {
-                    flash.store(records);
-                }
-                let (incarnation, term) = (records.incarnation, records.term);
-                self.emit(slot, EventKind::Stored { incarnation, term }, observer);
+                self.store(slot, records, observer);
             } else if let Some(log) = node.poll_log() {
                 self.logs.insert(slot, log);
             } else if let Some(len) = ready.then(|| node.poll_transmit(now, &mut self.buffer)).flatten() {
@@ -278,6 +274,20 @@ impl<M: SimNode> World<M> {
             }
         }
         self.schedule(slot);
+    }
+
+    /// Stores a node's records. Fewer flaps in them mean that it counts for more from now on, as after a capacity fault.
+    fn store(&mut self, slot: u32, records: Records, observer: &mut impl Observer) {
+        let before = self.states[slot as usize].records.replace(records);
+        if let Some(flash) = self.flashes.get_mut(&slot) {
+            flash.store(records);
+        }
+        let Records { incarnation, term, flaps, .. } = records;
+        self.emit(slot, EventKind::Stored { incarnation, term }, observer);
+        if before.is_some_and(|before| before.incarnation == incarnation && flaps < before.flaps) {
+            self.disturb();
+            self.emit(slot, EventKind::Steady { flaps }, observer);
+        }
     }
 
     fn handle_event(&mut self, slot: u32, event: NodeEvent, observer: &mut impl Observer) {

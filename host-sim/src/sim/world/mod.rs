@@ -82,6 +82,8 @@ pub struct NodeView {
     /// The part of it that the node advertises.
     pub(crate) advertised: Option<u16>,
     pub(crate) may_lead: bool,
+    /// How long its flaps let it wait before it leads nobody but itself.
+    pub(crate) hold: Micros,
     /// Whether it was appointed to lead.
     pub(crate) appointment: Appointment,
     /// The id and term of the leader it follows.
@@ -216,6 +218,7 @@ impl<M: SimNode> World<M> {
             capacity: state.capacity,
             advertised: state.capacity.map(|all| self.nodes[slot].as_ref().map_or(all, |node| node.advertise(all))),
             may_lead: state.may_lead,
+            hold: state.records.map_or(0, |records| records.hold().as_micros().into()),
             appointment: state.appointment,
             leader: self.nodes[slot].as_ref().and_then(M::leader).map(|(leader, term)| (leader.0, term)),
             chief: self.nodes[slot].as_ref().and_then(M::chief).map(|(chief, _)| chief.0),
