@@ -48,7 +48,7 @@ function showStatus() {
 const legend = new Set();
 
 function item(style) {
-  const swatch = element("canvas", { width: 18, height: 18 }), pen = swatch.getContext("2d");
+  const swatch = element("canvas", { width: 18, height: 18, ariaHidden: "true" }), pen = swatch.getContext("2d");
   pen.fillStyle = pen.strokeStyle = style.colour;
   shape(pen, style.shape, 9, 9, 5);
   return element("li", {}, swatch, style.name);

@@ -325,6 +325,19 @@ fn recordings_keys_votes_and_small_dark_windows() {
     browser.wait_for("getComputedStyle(document.body).backgroundColor === 'rgb(22, 24, 27)'");
     browser.open(&format!("{}#s=demo&seed=1&t=30000000", server.address));
     picture(&mut browser, "page-dark");
+    // Every kind of frame stands out from a light and from a dark ground, by the contrast that graphics need.
+    let faint = browser.value(
+        "(async () => {
+           const { STYLES } = await import('./kinds.js');
+           const light = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255)
+             .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+             .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0.05);
+           const contrast = (one, other) => Math.max(light(one) / light(other), light(other) / light(one));
+           return Object.values(STYLES).filter(({ colour }) =>
+             ['#ffffff', '#1a1d21'].some((ground) => contrast(colour, ground) < 3)).map(({ name, colour }) => `${name} ${colour}`);
+         })()",
+    );
+    assert_eq!(faint, serde_json::json!([]));
     browser.prefer("prefers-reduced-motion", "reduce");
     browser.open(&server.address);
     assert_eq!(browser.value("conclave.run.playing"), false, "nothing moves by itself");
