@@ -32,7 +32,7 @@ const TRIED: [(&str, &str, &str); 27] = [
     ("`there is no key", RUN, "there is no key \\\"nods\\\" here"),
     ("`FAILED`", RUN, "fn a_claim_about_something_that_never_happens_fails"),
     ("`at most 1000000 seeds", RUN, "at most 1000000 seeds at a time"),
-    ("`the sources of the firmware are not found`", "host-sim/src/boards/build.rs", "contains(\"CONCLAVE_CHECKOUT\")"),
+    ("`the sources of Conclave are not found`", "host-sim/src/boards/build.rs", "contains(\"CONCLAVE_CHECKOUT\")"),
     ("`no key`", BOARDS, "fn without_a_key_nothing_starts"),
     ("`without records this node", BOARDS, "fn a_desktop_node_without_records_says_why_it_waits_and_a_new_one_does_not"),
     ("`same-id:`", BOARDS, "fn two_desktop_nodes_with_one_id_are_warned_of_each_other"),
