@@ -21,6 +21,7 @@ function show() {
   $("clock").textContent = seconds(state.now);
   $("hash").textContent = state.hash;
   $("moment").value = Math.round((1000 * state.now) / run.about.duration);
+  if (run.recording?.running) $("duration").textContent = seconds(run.about.duration, 0); // it grows
   $("moment").setAttribute("aria-valuetext", seconds(state.now));
   const now = performance.now();
   if (run.playing && now - shownAt < SHOW_EVERY_MS) return;

@@ -16,7 +16,7 @@ pub(crate) fn page(sources: &[Source]) -> String {
     for source in sources {
         let (title, about) = source.title();
         let _ = write!(body, "<h2>{}</h2><p>{}</p>", escaped(title), escaped(about));
-        body.extend(plots(source).iter().map(figure));
+        body.extend(plots(source, OneSize::Bars).iter().map(figure));
     }
     if let Some(plot) = failover_against_frames(sources) {
         let _ = write!(body, "<h2>Failover against frames</h2>{}<p>{PEERS_NOTE}</p>", figure(&plot));
@@ -54,7 +54,7 @@ pub(crate) fn csv(sources: &[Source]) -> String {
         }
     };
     for source in sources {
-        for plot in &plots(source) {
+        for plot in &plots(source, OneSize::Points) {
             add(source.title().0, plot);
         }
     }
@@ -64,10 +64,19 @@ pub(crate) fn csv(sources: &[Source]) -> String {
     lines
 }
 
-fn plots(source: &Source) -> Vec<Plot> {
+/// How a comparison at one number of nodes is plotted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OneSize {
+    /// A bar for each algorithm, for people.
+    Bars,
+    /// As at many numbers, for programs.
+    Points,
+}
+
+fn plots(source: &Source, one_size: OneSize) -> Vec<Plot> {
     match source {
         Source::Run(run) => run_plots(run),
-        Source::Comparison { rows, .. } => comparison_plots(rows),
+        Source::Comparison { rows, .. } => comparison_plots(rows, one_size),
     }
 }
 
@@ -94,7 +103,7 @@ fn run_plots(run: &SeededRun) -> Vec<Plot> {
 }
 
 /// Plots messages and time against the number of nodes, with the formulas beside, one plot for each case.
-fn comparison_plots(rows: &[Row]) -> Vec<Plot> {
+fn comparison_plots(rows: &[Row], one_size: OneSize) -> Vec<Plot> {
     let mut cases: Vec<&str> = rows.iter().map(|row| row.case.as_str()).collect();
     cases.dedup();
     cases.sort_unstable();
@@ -105,8 +114,8 @@ fn comparison_plots(rows: &[Row]) -> Vec<Plot> {
         for row in rows.iter().filter(|row| row.case == case) {
             algorithms.entry(&row.algorithm).or_default().push(row);
         }
-        if let [nodes] = sizes(rows)[..] {
-            plots.extend(bars_of_one_size(case, nodes, &algorithms));
+        if let ([nodes], OneSize::Bars) = (&sizes(rows)[..], one_size) {
+            plots.extend(bars_of_one_size(case, *nodes, &algorithms));
             continue;
         }
         let points = |rows: &[&Row], of: fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
@@ -226,14 +235,16 @@ mod tests {
             time: Some(0.5),
         };
         let one = [row("bully", 8.0, Some(12.0)), row("ring", 8.0, None)];
-        let plots = comparison_plots(&one);
+        let plots = comparison_plots(&one, OneSize::Bars);
         let names = |plot: &Plot| plot.series.iter().map(|series| series.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&plots[0]), ["bully: 12.0 (12.0)", "ring: 12.0"]);
         assert_eq!(names(&plots[1]), ["bully: 500 ms", "ring: 500 ms"]);
         assert!(plots.iter().all(|plot| plot.title.ends_with(", 8 nodes") && plot.x.is_empty()));
         assert!(plots.iter().flat_map(|plot| &plot.series).all(|series| series.style == Style::Bars));
-        let many = comparison_plots(&[row("bully", 8.0, None), row("bully", 16.0, None)]);
+        let many = comparison_plots(&[row("bully", 8.0, None), row("bully", 16.0, None)], OneSize::Bars);
         assert_eq!((many[0].x, many[0].series[0].style), ("nodes", Style::Line));
+        let values = comparison_plots(&one, OneSize::Points);
+        assert_eq!(values[0].series[0].points, [(8.0, 12.0)], "values keep the number of nodes");
     }
 
     #[test]

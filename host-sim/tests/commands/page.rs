@@ -154,6 +154,7 @@ fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
         format!("conclave.run.state.agrees && conclave.run.state.leaders.filter((id) => id !== 7).length === {sides}")
     };
     play_until(&mut browser, &of_sides(2));
+    browser.value("window.scrollTo(0, 0)");
     picture(&mut browser, "page-partition");
     browser.click("#heal");
     play_until(&mut browser, &of_sides(1));
@@ -367,6 +368,9 @@ fn a_swarm_is_followed_and_broken_by_those_who_know_its_token() {
     // The only board logs what it does.
     browser.value("conclave.select(0)");
     browser.wait_for("document.getElementById('node-log').textContent.includes('this is board 0')");
+    browser.value("window.scrollTo(0, 0)");
+    let shown = "Number.parseFloat(document.getElementById('duration').textContent)";
+    browser.wait_for(&format!("{shown} >= Math.floor(conclave.run.state.now / 1e6 - 1) && {shown} > 0"));
     picture(&mut browser, "page-swarm");
     browser.value(&format!("conclave.select({leader})"));
     browser.value("document.querySelector('[data-act=restart]').click()");

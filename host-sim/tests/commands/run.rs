@@ -204,7 +204,7 @@ fn a_report_plots_scenarios_and_comparisons_in_one_page_and_as_values() {
         "<h2>grid64-leader-crash</h2>",
         "Times over 5 seeds",
         "Times over 3 seeds",
-        "bully, formula",
+        "bully: 11.0 (11.0)",
         "Failover against frames",
     ] {
         assert!(page.contains(text), "{text}");

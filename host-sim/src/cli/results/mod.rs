@@ -26,9 +26,10 @@ pub(super) struct ResultsArgs {
 }
 
 pub(super) const EXAMPLES: &str = "Examples:
-  conclave results > docs/RESULTS.md         about half an hour
+  conclave results > docs/RESULTS.md         about half an hour, most of it for elections and boards
   conclave results --quick
-  conclave results locks global-state
+  conclave results comparisons limits        seconds
+  conclave results locks global-state        a minute or two each
   conclave results verification              the explorations, for docs/VERIFICATION.md";
 
 /// How many seeds of a quick page.
