@@ -127,9 +127,9 @@ fn no_paragraph_is_a_wall_of_text() {
 #[test]
 fn every_example_is_short() {
     let folders = ["protocol/examples", "host-sim/examples", "firmware/qemu/examples"];
-    let files =
-        folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).unwrap()).map(|entry| entry.unwrap());
-    let sources = files.map(|entry| entry.path()).filter(|file| file.extension().is_some_and(|end| end == "rs"));
+    let files = folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let paths = files.map(|entry| entry.unwrap().path());
+    let sources = paths.filter(|file| file.extension().is_some_and(|end| end == "rs"));
     let long: Vec<_> = sources.filter(|file| fs::read_to_string(file).unwrap().lines().count() >= 120).collect();
     assert_eq!(long, Vec::<PathBuf>::new(), "an example has less than 120 lines");
 }
