@@ -7,10 +7,7 @@
 mod counter;
 
 use counter::{Add, Counter, MEMBERS_MAX, Value};
-use protocol::base::capacity::Capacity;
-use protocol::base::membership::Group;
-use protocol::base::quorum::Mode;
-use protocol::base::records::Records;
+use protocol::base::{capacity::Capacity, membership::Group, quorum::Mode, records::Records};
 use protocol::election::Bully;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Notice, Stages};

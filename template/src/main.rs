@@ -2,10 +2,7 @@
 //! node of a network of several machines. The addresses are those of all nodes in the order of their ids, its own among them.
 
 use my_app::counter::{Add, Counter, MEMBERS_MAX, Value};
-use protocol::base::capacity::Capacity;
-use protocol::base::membership::Group;
-use protocol::base::quorum::Mode;
-use protocol::base::records::Records;
+use protocol::base::{capacity::Capacity, membership::Group, quorum::Mode, records::Records};
 use protocol::election::Bully;
 use protocol::mutex::NoMutex;
 use protocol::node::{Boot, Input, Notice, Stages};

@@ -4,7 +4,8 @@ import { $, SECOND, seconds } from "./dom.js";
 import { run } from "./run.js";
 import { colours, plate, sized } from "./view.js";
 
-const HEIGHT = 56, PLOT = 50;
+/// The highest value stays below the edge.
+const HEIGHT = 56, PLOT = 50, HEADROOM = 4;
 /// A chart is at least so many samples wide.
 const SAMPLES_MIN = 60;
 
@@ -18,7 +19,7 @@ function chart(id, values, { bars = false, format = String, top = Math.max(1, ..
   pen.lineWidth = 1.5;
   pen.beginPath();
   values.forEach((value, at) => {
-    const y = 2.5 + PLOT * (1 - value / top);
+    const y = 2.5 + HEADROOM + (PLOT - HEADROOM) * (1 - value / top);
     if (bars) pen.rect(at * step, y, Math.max(1, step - 0.5), 2.5 + PLOT - y);
     else pen.lineTo(at * step, y);
   });

@@ -3,18 +3,18 @@
 const style = (name, colour, shape) => ({ name, colour, shape });
 export const STYLES = {
   hello: style("hello, heartbeat", "#8a8a8a", "dot"),
-  ack: style("acknowledgement", "#999999", "dash"),
+  ack: style("acknowledgement", "#8f8f8f", "dash"),
   election: style("election", "#d55e00", "triangle"),
   reply: style("report, answer", "#cc79a7", "flipped"),
   leader: style("leader", "#0072b2", "diamond"),
   lease: style("lease of a leader", "#0072b2", "hollow"),
-  token: style("token", "#e69f00", "ring"),
+  token: style("token", "#c98500", "ring"),
   lock: style("lock", "#009e73", "square"),
-  application: style("application", "#56b4e9", "plus"),
-  request: style("request, answer", "#2a9fd8", "chevron"),
+  application: style("application", "#3b9bd4", "plus"),
+  request: style("request, answer", "#1f8fc4", "chevron"),
   wave: style("snapshot, wave", "#8c6d31", "bow"),
-  clock: style("clock", "#7a4fb5", "half"),
-  lost: style("lost", "#b00000", "cross"),
+  clock: style("clock", "#8f63cc", "half"),
+  lost: style("lost", "#d9362f", "cross"),
 };
 
 const REPLIES = ["report", "answer", "ok", "here", "veto"];

@@ -10,6 +10,8 @@ const TINY = 4;
 /// Nodes of this size have letters; of that one, a gauge of their capacity.
 const LETTERS_FROM = 6, GAUGE_FROM = 9;
 const CAPACITY_MAX = 10000;
+/// In a picture less wide than that, long names would cover their neighbours.
+const NARROW = 480;
 
 export function drawNodes(pen) {
   const { nodes, disagrees, leaders, locks } = run.state;
@@ -138,7 +140,8 @@ function drawLeaders(pen, stars, size, labels) {
   pen.font = "bold 12px system-ui";
   for (const [id, x, y] of stars) {
     const letter = leaders.length > 1 ? letterOf(id) : "";
-    const words = `${letter && `${letter}: `}${id} leads, term ${nodes[id][NODE.term]}`;
+    const term = view.width < NARROW ? "" : `, term ${nodes[id][NODE.term]}`; // the list has it, too
+    const words = `${letter && `${letter}: `}${id} leads${term}`;
     // Where there is little room, a letter, or nothing.
     if (labels || leaders.length === 1) plate(pen, leaders.length > 24 ? `${letter}: ${id}` : words, x, y + size * 2.15 + 16);
     else if (leaders.length <= EDGES_MAX) plate(pen, letter, x, y + size * 2.1 + 12);

@@ -21,6 +21,7 @@ function show() {
   $("clock").textContent = seconds(state.now);
   $("hash").textContent = state.hash;
   $("moment").value = Math.round((1000 * state.now) / run.about.duration);
+  if (run.recording?.running) $("duration").textContent = seconds(run.about.duration, 0); // it grows
   $("moment").setAttribute("aria-valuetext", seconds(state.now));
   const now = performance.now();
   if (run.playing && now - shownAt < SHOW_EVERY_MS) return;
@@ -48,7 +49,7 @@ function showStatus() {
 const legend = new Set();
 
 function item(style) {
-  const swatch = element("canvas", { width: 18, height: 18 }), pen = swatch.getContext("2d");
+  const swatch = element("canvas", { width: 18, height: 18, ariaHidden: "true" }), pen = swatch.getContext("2d");
   pen.fillStyle = pen.strokeStyle = style.colour;
   shape(pen, style.shape, 9, 9, 5);
   return element("li", {}, swatch, style.name);

@@ -1,11 +1,11 @@
 // The space-time diagram of an application: columns are nodes, time runs downwards, a line is a message.
 
-import { $ } from "./dom.js";
+import { $, SECOND, seconds } from "./dom.js";
 import { STYLES, shape, star } from "./kinds.js";
 import { run } from "./run.js";
 import { colours, plate, sized } from "./view.js";
 
-const HEIGHT = 260, TOP = 14, PLOT = 240;
+const HEIGHT = 260, TOP = 14, PLOT = 240, LEFT = 48;
 /// How much time is shown around a cut, and before the first and after the last event of a job.
 const AROUND_CUT = 160000, AFTER_CUT = 40000, AROUND_JOB = 20000;
 const AT = 0, WHO = 1, WORD = 2, NUMBER = 3;
@@ -27,11 +27,25 @@ export function showSpacetime() {
   const cut = marks.filter((mark) => mark[WORD] === "recorded");
   const job = cut.length ? [] : marks.filter((mark) => ["busy", "wave", "terminated"].includes(mark[WORD]));
   const [from, to] = period(marks, cut, job);
-  const place = { from, to, column: (node) => ((node + 0.5) * width) / run.about.nodes, row: (at) => TOP + ((at - from) / (to - from)) * PLOT };
+  const place = { from, to, column: (node) => LEFT + ((node + 0.5) * (width - LEFT)) / run.about.nodes, row: (at) => TOP + ((at - from) / (to - from)) * PLOT };
+  drawTimes(pen, place);
   drawColumns(pen, place);
   drawMessages(pen, place, marks, cut);
   if (job.length) drawJob(pen, place, job, marks);
   drawCut(pen, place, cut);
+}
+
+/// Moments of the run, at the left edge.
+const TIMES = 4;
+
+function drawTimes(pen, { from, to, row }) {
+  pen.font = "10px system-ui";
+  pen.textAlign = "left";
+  pen.fillStyle = colours.faint;
+  for (let at = 0; at <= TIMES; at++) {
+    const moment = from + ((to - from) * at) / TIMES;
+    pen.fillText(seconds(moment, to - from < SECOND ? 3 : 1), 4, Math.min(row(moment) + 4, HEIGHT - 2));
+  }
 }
 
 function drawColumns(pen, { column }) {

@@ -62,10 +62,10 @@ fn build_with(board: &Board, mut command: Command, also: Option<&str>) -> Result
     Ok(target.join(board.target).join(PROFILE).join(board.name))
 }
 
-/// The variable that names the checkout with the sources of the firmware.
+/// The variable that names the checkout with the sources.
 const CHECKOUT: &str = "CONCLAVE_CHECKOUT";
 
-/// Returns the checkout with the sources of the firmware: the one that [`CHECKOUT`] names, or the one around the current
+/// Returns the checkout with the sources of firmware and page: the one that [`CHECKOUT`] names, or the one around the current
 /// folder, or around this program.
 pub(crate) fn workspace() -> Result<PathBuf, String> {
     let around = [env::current_dir(), env::current_exe()].into_iter().flatten();
@@ -74,12 +74,12 @@ pub(crate) fn workspace() -> Result<PathBuf, String> {
 
 fn find_checkout(named: Option<PathBuf>, mut around: impl Iterator<Item = PathBuf>) -> Result<PathBuf, String> {
     if let Some(named) = named {
-        let missing = || format!("{CHECKOUT}={}: the sources of the firmware are not there", named.display());
+        let missing = || format!("{CHECKOUT}={}: the sources of Conclave are not there", named.display());
         return named.canonicalize().ok().filter(|folder| is_checkout(folder)).ok_or_else(missing);
     }
     let found = around.find_map(|start| start.ancestors().find(|folder| is_checkout(folder)).map(Path::to_owned));
     found.ok_or_else(|| {
-        format!("the sources of the firmware are not found: start this in a checkout, or name one in {CHECKOUT}")
+        format!("the sources of Conclave are not found: start this in a checkout, or name one in {CHECKOUT}")
     })
 }
 

@@ -3,7 +3,7 @@
 //! `next` decides from what is observed, and only decides: it is a function of `Facts`. [`prepare`] observes, prints
 //! the next command, runs it, and observes again. A command that it may not run is returned for the user to run.
 
-use super::EMULATED;
+use super::{EMULATED, workspace};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -138,11 +138,13 @@ fn as_root(facts: &Facts, command: &str) -> String {
 /// # Errors
 /// A sentence with the command that the user has to run.
 pub fn prepare() -> Result<Toolchain, String> {
+    workspace()?; // nothing is installed for sources that are not there
     prepare_for(|failed| observe(EMULATED.target, failed))
 }
 
 /// Finds or installs the compiler for this target, and no emulator.
 pub(crate) fn prepare_compiler(target: &'static str) -> Result<Toolchain, String> {
+    workspace()?;
     prepare_for(|failed| Facts { emulator: true, ..observe(target, failed) })
 }
 

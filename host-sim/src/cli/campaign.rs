@@ -122,7 +122,8 @@ fn write_files(report: &CampaignReport, folder: &Path) -> Result<(), String> {
 fn show(report: &CampaignReport) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let CampaignReport { seed, scenarios, hours, .. } = report;
-    writeln!(out, "campaign {seed}: {scenarios} scenarios, {hours} simulated hours")?;
+    let plural = if *scenarios == 1 { "" } else { "s" };
+    writeln!(out, "campaign {seed}: {scenarios} scenario{plural}, {hours} simulated hours")?;
     writeln!(out, "\n  {:<28} {:>12}", "faults", "count")?;
     for (kind, count) in &report.faults {
         writeln!(out, "  {kind:<28} {count:>12}")?;

@@ -14,7 +14,7 @@ pub(super) struct CompareArgs {
 
 #[derive(Subcommand)]
 enum Subject {
-    /// Compares the elections: messages, bytes and time to a leader, beside the textbooks' formula.
+    /// Compares the elections: messages, bytes and time to a leader, beside the textbooks' formula
     ///
     /// The real nodes hold elections in the simulator, on a LAN where every frame reaches every node in
     /// a millisecond. All capacities are equal, so the node with the highest id is the best.
@@ -37,7 +37,7 @@ enum Subject {
     #[command(verbatim_doc_comment, after_help = ELECTION_EXAMPLES)]
     Elections(ComparisonArgs),
 
-    /// Compares the locks: messages for one entry and exit and delays, beside the textbooks' formula.
+    /// Compares the locks: messages for one entry and exit and delays, beside the textbooks' formula
     ///
     /// The real nodes contend for a lock in the simulator, on a LAN where every frame reaches every node
     /// in a millisecond. All capacities are equal, so the node with the highest id leads and is the

@@ -89,7 +89,7 @@ enum Command {
     /// Plots what scenarios and comparisons measured, in one page and as comma-separated values.
     #[command(after_help = report::EXAMPLES)]
     Report(report::ReportArgs),
-    /// Takes a snapshot of a running bank, and draws it.
+    /// Takes a snapshot of a running bank, and draws it
     ///
     /// The real nodes run in the simulator and pass tokens to each other; a message takes 1 to 10 ms.
     /// After some seconds one node begins a snapshot with the algorithm of Chandy and Lamport.
@@ -100,7 +100,7 @@ enum Command {
     /// no token is missing, and none counts twice. If that is not so, the exit code is 1.
     #[command(verbatim_doc_comment)]
     Snapshot(snapshot::SnapshotArgs),
-    /// Runs a diffusing job, detects its termination, and draws it.
+    /// Runs a diffusing job, detects its termination, and draws it
     ///
     /// The real nodes run in the simulator. One of them starts a job; while it works it passes units of work
     /// to others, which do the same. The job is over when all nodes are idle and no work is in flight, which
@@ -186,7 +186,8 @@ fn man(command: Option<&str>) -> Ended {
     let about = match command {
         None => program,
         Some(name) => {
-            let names: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+            let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+            let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
             let found = program.find_subcommand(name).cloned();
             found.ok_or_else(|| unknown("command", name, names.into_iter()))?
         }
@@ -255,6 +256,29 @@ fn print_text(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Returns a paragraph in rows no wider than the terminal; where there is none, in one row.
+fn wrapped(text: &str, indent: usize) -> String {
+    let width = if io::stdout().is_terminal() { usize::from(console::Term::stdout().size().1) } else { usize::MAX };
+    in_rows(text, indent, width)
+}
+
+/// Returns a paragraph in rows of at most `width`, each after `indent` spaces.
+fn in_rows(text: &str, indent: usize, width: usize) -> String {
+    let mut rows = vec![" ".repeat(indent)];
+    for word in text.split(' ') {
+        let last = rows.last_mut().expect("there is a first row");
+        let used = last.chars().count();
+        if used > indent && used + 1 + word.chars().count() > width {
+            rows.push(format!("{:indent$}{word}", ""));
+        } else {
+            let space = if used > indent { " " } else { "" };
+            last.push_str(space);
+            last.push_str(word);
+        }
+    }
+    rows.join("\n")
+}
+
 /// Returns a progress bar of `len` steps, hidden unless standard error is a terminal.
 fn progress(len: u64, template: &str) -> ProgressBar {
     let bar = if len > 1 && io::stderr().is_terminal() { ProgressBar::new(len) } else { ProgressBar::hidden() };
@@ -274,4 +298,28 @@ fn interrupts() -> io::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
     Ok(interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paragraph_is_broken_between_words() {
+        assert_eq!(in_rows("one two three", 2, 9), "  one two\n  three");
+        assert_eq!(in_rows("a-word-that-is-longer than", 1, 8), " a-word-that-is-longer\n than");
+        assert_eq!(in_rows("one two three", 2, usize::MAX), "  one two three");
+    }
+
+    #[test]
+    fn no_summary_of_a_command_ends_with_a_full_stop() {
+        fn check(command: &clap::Command) {
+            for command in command.get_subcommands() {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                assert!(!about.is_empty() && !about.ends_with('.'), "{}: {about}", command.get_name());
+                check(command);
+            }
+        }
+        check(&<Cli as clap::CommandFactory>::command());
+    }
 }

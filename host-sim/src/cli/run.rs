@@ -67,8 +67,10 @@ const SEEDS_MAX: u64 = 1_000_000;
 
 pub(super) fn seeds(text: &str) -> Result<Range<u64>, String> {
     let parsed = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
-    let range: Range<u64> =
-        parsed.filter(|range: &Range<u64>| range.start < range.end).ok_or("expected A..B, such as 0..100")?;
+    let range: Range<u64> = parsed.ok_or("expected A..B, such as 0..100")?;
+    if range.is_empty() {
+        return Err("there is no seed in it: the second number is excluded, as in 0..100".to_owned());
+    }
     if range.end - range.start > SEEDS_MAX {
         return Err(format!("at most {SEEDS_MAX} seeds at a time"));
     }
@@ -181,7 +183,7 @@ fn show(report: &Report) -> std::io::Result<()> {
     let [many_nodes, many_seeds] = [u64::from(*nodes), *seeds as u64].map(|count| if count == 1 { "" } else { "s" });
     writeln!(out, "{scenario}: {nodes} node{many_nodes}, {seeds} seed{many_seeds}")?;
     if !report.about.is_empty() {
-        writeln!(out, "  {}", report.about)?;
+        writeln!(out, "{}", super::wrapped(&report.about, 2))?;
     }
     writeln!(out)?;
     writeln!(out, "  one leader, known to all   {converged} of {seeds}")?;
@@ -189,19 +191,16 @@ fn show(report: &Report) -> std::io::Result<()> {
     let (mean, worst) = (report.availability.mean, report.availability.min);
     writeln!(out, "  time with a leader         {mean:.2} % (worst node {worst:.2} %)")?;
     if let Some(SteadyReport { mean, leader, busiest }) = report.steady_frames_per_node_minute {
-        writeln!(
-            out,
-            "  frames a node and minute   {mean:.1} in a calm network (leader {leader:.1}, busiest {busiest:.1})"
-        )?;
+        writeln!(out, "  frames a node and minute   {mean:.1} when calm (leader {leader:.1}, busiest {busiest:.1})")?;
     }
-    writeln!(out, "\n  {:<20} {:>7} {:>12} {:>12} {:>12} {:>12}", "measure", "count", "p50", "p99", "p99.9", "max")?;
+    writeln!(out, "\n  {:<20} {:>7} {:>11} {:>11} {:>11} {:>11}", "measure", "count", "p50", "p99", "p99.9", "max")?;
     for (name, measure) in &report.measures {
         let (name, unit) = name.strip_suffix("_us").map_or((*name, 1.0), |name| (name, 1e6));
         let cell = |value: u64| {
             if unit > 1.0 { format!("{:.3} s", value as f64 / unit) } else { value.to_string() }
         };
         let [p50, p99, p999, max] = [measure.p50, measure.p99, measure.p999, measure.max].map(cell);
-        writeln!(out, "  {name:<20} {:>7} {p50:>12} {p99:>12} {p999:>12} {max:>12}", measure.count)?;
+        writeln!(out, "  {name:<20} {:>7} {p50:>11} {p99:>11} {p999:>11} {max:>11}", measure.count)?;
     }
     writeln!(out, "\n  {:<20} {:>12} {:>12} {:>12}", "frames per run", "frames", "bytes", "ms each")?;
     for (kind, frames) in &report.frames {
@@ -211,7 +210,7 @@ fn show(report: &Report) -> std::io::Result<()> {
     let medium = &report.medium;
     writeln!(
         out,
-        "  received {:.0}, collided {:.0}, lost {:.0}, dropped {:.0} (full queue) and {:.0} (busy medium)",
+        "  received {:.0}, collided {:.0}, lost {:.0}\n  dropped {:.0} (full queue) and {:.0} (busy medium)",
         medium.received, medium.collided, medium.lost, medium.queue_full, medium.medium_busy
     )?;
     if let Some(hash) = &report.trace_hash {

@@ -51,7 +51,7 @@ pub(super) fn run(args: &ScenariosArgs) -> super::Ended {
 fn show(listing: &Listing) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     for Entry { name, about, claims, .. } in &listing.scenarios {
-        writeln!(out, "{name}\n    {about}")?;
+        writeln!(out, "{name}\n{}", super::wrapped(about, 4))?;
         for claim in claims {
             writeln!(out, "    - {claim}")?;
         }

@@ -15,8 +15,13 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// At most as wide as a narrow terminal.
-const KEYS: &str = "space pause  . step  + - speed  k kill leader  r restart  c cut  h heal  q quit";
+/// What the keys do, in rows as wide as the terminal.
+const KEYS: [&str; 8] =
+    ["space pause", ". step", "+ - speed", "k kill leader", "r restart", "c cut", "h heal", "q quit"];
+/// What stands for a node, where there is room for a row more.
+const LEGEND: [Mark; 4] = [Mark::Leads, Mark::Follows, Mark::Leaderless, Mark::Down];
+/// From so many rows on there is a legend.
+const LEGEND_FROM: usize = 24;
 /// The time between two pictures.
 const FRAME: Duration = Duration::from_millis(40);
 /// How many sentences are shown.
@@ -129,6 +134,10 @@ impl<'a> Watched<'a> {
         let number = self.world.plan().faults.iter().map(|step| step.number + 1).max().unwrap_or(0);
         self.world.add_fault(FaultStep { at, spread: 0, lasts: (0, 0), draw: number, action, number });
         let _ = write!(self.faults, "\n[[faults]]\nat = \"{at}us\"\n{table}\n");
+        // It is seen at once, also where nothing else moves.
+        while self.world.next_at().is_some_and(|next| next <= at) {
+            self.step();
+        }
     }
 
     fn draw(&self, width: usize, height: usize) -> Canvas {
@@ -149,10 +158,24 @@ impl<'a> Watched<'a> {
         for node in &mut map.nodes {
             node.colour = leaders.iter().position(|leader| Some(*leader) == node.leader).unwrap_or(0);
         }
-        let rows = height.saturating_sub(3 + LINES).max(4);
+        let keys = key_rows(width);
+        let legend = usize::from(height >= LEGEND_FROM);
+        let rows = height.saturating_sub(2 + legend + keys.len() + LINES).max(4);
         canvas.paste(0, 1, &map.draw(width, rows, super::charset()));
-        canvas.text(1, rows as i64 + 1, KEYS, Style::new().dimmed());
-        for (row, line) in (rows as i64 + 2..).zip(&self.lines) {
+        let mut row = rows as i64 + 1;
+        if legend > 0 {
+            let mut column = 1;
+            for mark in LEGEND {
+                column = canvas.append(column, row, &mark.glyph(canvas.charset).to_string(), mark.style(0));
+                column = canvas.append(column, row, &format!(" {}", mark.word()), Style::new().dimmed()) + 2;
+            }
+            row += 1;
+        }
+        for keys in &keys {
+            canvas.text(1, row, keys, Style::new().dimmed());
+            row += 1;
+        }
+        for (row, line) in (row..).zip(&self.lines) {
             canvas.text(1, row, line, Style::new());
         }
         canvas
@@ -167,6 +190,23 @@ impl<'a> Watched<'a> {
             self.scenario.name, self.seed
         )
     }
+}
+
+/// The keys in rows of at most `width`.
+fn key_rows(width: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    for key in KEYS {
+        let last = rows.last_mut().expect("there is a first row");
+        if last.is_empty() {
+            *last = key.to_owned();
+        } else if last.len() + 2 + key.len() < width {
+            *last += "  ";
+            *last += key;
+        } else {
+            rows.push(key.to_owned());
+        }
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -198,5 +238,23 @@ mod tests {
         let hash = crate::metrics::run::run_of(&replayed, 1, &mut ()).hash;
         assert!(watched.summary().ends_with(&format!("trace hash {hash:016x}\n")), "{}", watched.summary());
         assert!(watched.on_key(Key::Character(b'q')));
+    }
+
+    #[test]
+    fn every_key_is_shown_however_narrow_the_terminal_and_an_act_is_seen_while_it_is_paused() {
+        let scenario = Scenario::find(Path::new("demo"), crate::check::OF_LOCKS).unwrap();
+        let mut watched = Watched::new(&scenario, 0);
+        (0..75).for_each(|_| watched.advance());
+        for (width, height) in [(80, 24), (60, 20), (40, 30)] {
+            let rows: Vec<String> = watched.draw(width, height).rows(false).collect();
+            assert!(KEYS.iter().all(|key| rows.iter().any(|row| row.contains(key))), "{width}: {rows:?}");
+            let legend = rows.iter().any(|row| row.contains("follows  "));
+            let last = rows.iter().rfind(|row| !row.trim().is_empty());
+            assert_eq!(legend, height >= LEGEND_FROM, "{rows:?}");
+            assert!(last.is_some_and(|row| row.contains(" s  node")), "the latest line is shown: {rows:?}");
+        }
+        watched.on_key(Key::Character(b' '));
+        watched.on_key(Key::Character(b'k'));
+        assert!(watched.lines.back().is_some_and(|line| line.contains("the leader, fails")), "{:?}", watched.lines);
     }
 }

@@ -147,3 +147,19 @@ fn messages_of_one_name_are_shown_by_the_part_that_sends_them() {
     assert_eq!(parts_of_answers(&flat), ["election"]);
     assert_eq!(parts_of_answers(shipped::text("berkeley-clock").unwrap()), ["clock-sync"]);
 }
+
+#[test]
+fn the_diagram_of_a_snapshot_stays_until_the_next_one_begins() {
+    let mut play = None;
+    ask(&mut play, &json!({ "ask": "open", "text": shipped::text("snapshot-demo").unwrap(), "seed": 1 }));
+    let mut words = |until| -> Vec<String> {
+        let seen = state(&mut play, until);
+        seen["app"].as_array().unwrap().iter().map(|mark| mark[2].as_str().unwrap().to_owned()).collect()
+    };
+    let count = |words: &[String], word: &str| words.iter().filter(|found| *found == word).count();
+    for until in [4_500_000, 8_000_000, 12_000_000] {
+        let words = words(until);
+        assert_eq!([count(&words, "recorded"), count(&words, "completed")], [4, 1], "at {until} us");
+        assert!(words.len() <= 1_200, "{} events at {until} us", words.len());
+    }
+}

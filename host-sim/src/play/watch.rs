@@ -21,6 +21,8 @@ const FRAMES_MAX: usize = 3_000;
 const SENTENCES_MAX: usize = 500;
 /// How many events of the application are kept: the first are dropped.
 const APP_EVENTS_MAX: usize = 600;
+/// How long after a snapshot is complete its diagram goes on.
+const AFTER_CUT: Micros = 40_000;
 /// How many samples a chart has.
 const SAMPLES_MAX: u64 = 600;
 /// The shortest time between two samples.
@@ -85,6 +87,10 @@ pub(super) struct Watch {
     pub(super) frames: Vec<Frame>,
     pub(super) sentences: VecDeque<(Micros, Option<u32>, String)>,
     pub(super) app: VecDeque<AppMark>,
+    /// How many of the first of them are the diagram of the last complete snapshot: they stay until the next one begins.
+    kept: usize,
+    /// When it was complete.
+    complete_at: Option<Micros>,
     pub(super) samples: Vec<Sample>,
     sample: Sample,
     period: Micros,
@@ -111,6 +117,8 @@ impl Watch {
             frames: Vec::new(),
             sentences: VecDeque::new(),
             app: VecDeque::new(),
+            kept: 0,
+            complete_at: None,
             samples: Vec::new(),
             sample: Sample::default(),
             period: scenario.world.duration.div_ceil(SAMPLES_MAX).max(SAMPLE_MIN),
@@ -216,8 +224,16 @@ impl Watch {
             _ => return, // not drawn
         };
         self.app.push_back(AppMark { at, node, word, number, amount });
-        if self.app.len() > APP_EVENTS_MAX {
-            self.app.pop_front();
+        match word {
+            "recorded" => (self.kept, self.complete_at) = (0, None),
+            "completed" => self.complete_at = Some(at),
+            _ => {}
+        }
+        while self.app.len() > self.kept + APP_EVENTS_MAX {
+            self.app.remove(self.kept);
+        }
+        if self.complete_at.is_some_and(|complete| at <= complete + AFTER_CUT) {
+            self.kept = self.app.len().min(APP_EVENTS_MAX);
         }
     }
 

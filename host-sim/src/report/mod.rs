@@ -16,10 +16,17 @@ pub(crate) fn page(sources: &[Source]) -> String {
     for source in sources {
         let (title, about) = source.title();
         let _ = write!(body, "<h2>{}</h2><p>{}</p>", escaped(title), escaped(about));
-        body.extend(plots(source).iter().map(figure));
+        body.extend(plots(source, OneSize::Bars).iter().map(figure));
     }
     if let Some(plot) = failover_against_frames(sources) {
         let _ = write!(body, "<h2>Failover against frames</h2>{}<p>{PEERS_NOTE}</p>", figure(&plot));
+        for name in without_calm(sources) {
+            let _ = write!(
+                body,
+                "<p>{} is not in the plot: its network was calm for less than ten seconds.</p>",
+                escaped(name)
+            );
+        }
     }
     format!("{HEAD}{body}\n</body>\n</html>\n")
 }
@@ -47,7 +54,7 @@ pub(crate) fn csv(sources: &[Source]) -> String {
         }
     };
     for source in sources {
-        for plot in &plots(source) {
+        for plot in &plots(source, OneSize::Points) {
             add(source.title().0, plot);
         }
     }
@@ -57,10 +64,19 @@ pub(crate) fn csv(sources: &[Source]) -> String {
     lines
 }
 
-fn plots(source: &Source) -> Vec<Plot> {
+/// How a comparison at one number of nodes is plotted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OneSize {
+    /// A bar for each algorithm, for people.
+    Bars,
+    /// As at many numbers, for programs.
+    Points,
+}
+
+fn plots(source: &Source, one_size: OneSize) -> Vec<Plot> {
     match source {
         Source::Run(run) => run_plots(run),
-        Source::Comparison { rows, .. } => comparison_plots(rows),
+        Source::Comparison { rows, .. } => comparison_plots(rows, one_size),
     }
 }
 
@@ -80,17 +96,14 @@ fn run_plots(run: &SeededRun) -> Vec<Plot> {
         ..Plot::default()
     };
     let sent = run.frames.iter().filter(|(_, frames)| **frames > 0.0);
-    let frames = (1..).zip(sent).map(|(place, (kind, &frames))| {
-        let points = vec![(f64::from(place), frames)];
-        Series { name: format!("{kind}: {frames:.0}"), points, style: Style::Bars }
-    });
+    let frames = (1..).zip(sent).map(|(place, (kind, &frames))| bar(format!("{kind}: {frames:.0}"), place, frames));
     let frames =
         Plot { title: "Frames in a run, by kind".to_owned(), y: "frames", series: frames.collect(), ..Plot::default() };
     [times, frames].into_iter().filter(|plot| !plot.series.is_empty()).collect()
 }
 
 /// Plots messages and time against the number of nodes, with the formulas beside, one plot for each case.
-fn comparison_plots(rows: &[Row]) -> Vec<Plot> {
+fn comparison_plots(rows: &[Row], one_size: OneSize) -> Vec<Plot> {
     let mut cases: Vec<&str> = rows.iter().map(|row| row.case.as_str()).collect();
     cases.dedup();
     cases.sort_unstable();
@@ -100,6 +113,10 @@ fn comparison_plots(rows: &[Row]) -> Vec<Plot> {
         let mut algorithms: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.case == case) {
             algorithms.entry(&row.algorithm).or_default().push(row);
+        }
+        if let ([nodes], OneSize::Bars) = (&sizes(rows)[..], one_size) {
+            plots.extend(bars_of_one_size(case, *nodes, &algorithms));
+            continue;
         }
         let points = |rows: &[&Row], of: fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
             rows.iter().filter_map(|row| Some((row.nodes, of(row)?))).collect()
@@ -126,6 +143,42 @@ fn comparison_plots(rows: &[Row]) -> Vec<Plot> {
     }
     plots.retain(|plot| !plot.series.is_empty());
     plots
+}
+
+/// The numbers of nodes in a comparison, each once.
+fn sizes(rows: &[Row]) -> Vec<f64> {
+    let mut sizes: Vec<f64> = rows.iter().map(|row| row.nodes).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    sizes
+}
+
+/// Plots messages and time of one case where there is one number of nodes: a bar for each algorithm.
+fn bars_of_one_size(case: &str, nodes: f64, algorithms: &BTreeMap<&str, Vec<&Row>>) -> [Plot; 2] {
+    let bars = |of: fn(&Row) -> Option<f64>, label: fn(&Row) -> String| -> Vec<Series> {
+        let rows = algorithms.iter().filter_map(|(name, rows)| rows.first().map(|row| (name, *row)));
+        let measured = rows.filter_map(|(name, row)| Some((format!("{name}: {}", label(row)), of(row)?)));
+        let placed = (1..).zip(measured);
+        placed.map(|(place, (name, value))| bar(name, place, value)).collect()
+    };
+    let messages = bars(
+        |row| Some(row.messages),
+        |row| {
+            let formula = row.formula.map_or_else(String::new, |formula| format!(" ({formula:.1})"));
+            format!("{:.1}{formula}", row.messages)
+        },
+    );
+    let times = bars(|row| row.time, |row| format!("{:.0} ms", row.time.unwrap_or(0.0) * 1e3));
+    let plot = |title, y, series| Plot { title, y, series, ..Plot::default() };
+    [
+        plot(format!("Messages (formula), case {case}, {nodes} nodes"), "messages", messages),
+        plot(format!("Time, case {case}, {nodes} nodes"), "seconds", times),
+    ]
+}
+
+/// A series of one bar.
+fn bar(name: String, place: u32, value: f64) -> Series {
+    Series { name, points: vec![(f64::from(place), value)], style: Style::Bars }
 }
 
 /// What others take for the next leader: frames a node and minute, seconds. These are notes, which no command prints again.
@@ -158,9 +211,55 @@ fn failover_against_frames(sources: &[Source]) -> Option<Plot> {
     })
 }
 
+/// Scenarios that lose a leader, and are never calm for long enough to count frames.
+fn without_calm(sources: &[Source]) -> impl Iterator<Item = &str> {
+    let counted = |run: &SeededRun, name: &str| run.measures.get(name).is_some_and(|measure| measure.count > 0);
+    sources.iter().filter_map(move |source| {
+        let Source::Run(run) = source else { return None };
+        (counted(run, "failover_us") && !counted(run, "calm_frames")).then_some(run.name.as_str())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comparison_at_one_size_is_bars_beside_each_other_and_one_of_many_is_lines() {
+        let row = |algorithm: &str, nodes, formula| Row {
+            algorithm: algorithm.to_owned(),
+            nodes,
+            case: "worst".to_owned(),
+            messages: 12.0,
+            formula,
+            time: Some(0.5),
+        };
+        let one = [row("bully", 8.0, Some(12.0)), row("ring", 8.0, None)];
+        let plots = comparison_plots(&one, OneSize::Bars);
+        let names = |plot: &Plot| plot.series.iter().map(|series| series.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&plots[0]), ["bully: 12.0 (12.0)", "ring: 12.0"]);
+        assert_eq!(names(&plots[1]), ["bully: 500 ms", "ring: 500 ms"]);
+        assert!(plots.iter().all(|plot| plot.title.ends_with(", 8 nodes") && plot.x.is_empty()));
+        assert!(plots.iter().flat_map(|plot| &plot.series).all(|series| series.style == Style::Bars));
+        let many = comparison_plots(&[row("bully", 8.0, None), row("bully", 16.0, None)], OneSize::Bars);
+        assert_eq!((many[0].x, many[0].series[0].style), ("nodes", Style::Line));
+        let values = comparison_plots(&one, OneSize::Points);
+        assert_eq!(values[0].series[0].points, [(8.0, 12.0)], "values keep the number of nodes");
+    }
+
+    #[test]
+    fn a_scenario_that_is_never_calm_is_named_below_the_plot() {
+        let report = |name: &str, calm: u32| {
+            format!(
+                r#"{{"scenario":"{name}","about":"a","seeds":1,"frames":{{}},"measures":{{
+                "failover_us":{{"count":1,"p50":4e6,"p99":4e6,"p999":4e6,"max":4e6}},
+                "calm_frames":{{"count":{calm},"p50":9,"p99":9,"p999":9,"max":9}}}}}}"#
+            )
+        };
+        let sources = [("calm", 1), ("busy", 0)].map(|(name, calm)| source::of_json("x", &report(name, calm)).unwrap());
+        let page = page(&sources);
+        assert!(page.contains("<p>busy is not in the plot") && !page.contains("<p>calm is not"), "{page}");
+    }
 
     #[test]
     fn a_point_that_no_command_prints_is_labelled_as_a_note() {

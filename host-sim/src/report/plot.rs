@@ -106,7 +106,11 @@ pub(super) fn escaped(text: &str) -> String {
 
 impl Plot {
     pub(super) fn svg(&self) -> String {
-        let points = || self.series.iter().flat_map(|series| &series.points);
+        // Points alone stay away from the edges, where a logarithmic axis would cut them.
+        let room: &[f64] =
+            if self.series.iter().all(|series| series.style == Style::Points) { &[0.8, 1.25] } else { &[1.0] };
+        let with_room = |(x, y): (f64, f64)| room.iter().map(move |times| (x * times, y * times));
+        let points = || self.series.iter().flat_map(|series| &series.points).copied().flat_map(with_room);
         let x = Axis::new(points().map(|point| point.0), self.log.0, LEFT, WIDTH - RIGHT);
         let y = Axis::new(points().map(|point| point.1), self.log.1, HEIGHT - BOTTOM, TOP);
         let mut svg = format!(
@@ -228,6 +232,19 @@ mod tests {
         assert_eq!(svg.matches("stroke-dasharray").count(), 2, "the formula and its legend");
         assert_eq!(svg.matches("<path d=\"M").count() - svg.matches("class=\"grid\"").count(), 2 + 3 + 2 + 4);
         assert!(svg.contains("a &lt; b") && svg.ends_with("</svg>"));
+    }
+
+    #[test]
+    fn points_alone_are_not_cut_by_the_edges() {
+        let series = |points| vec![Series { name: "s".to_owned(), points, style: Style::Points }];
+        let points = vec![(12.0, 0.7), (36.0, 128.0)];
+        let svg = Plot { log: (true, true), series: series(points), ..Plot::default() }.svg();
+        let circles: Vec<f64> = svg
+            .split("<path d=\"M")
+            .filter(|path| path.contains("a4 4"))
+            .filter_map(|path| path.split(' ').next()?.parse().ok())
+            .collect();
+        assert!(circles.iter().all(|x| *x >= LEFT + 4.0) && circles.len() == 3, "{circles:?}");
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Source {
         match self {
             Self::Run(run) => (&run.name, &run.about),
             Self::Comparison { file, .. } => {
-                (file, "Algorithms side by side; dashed, what the textbooks' formulas say.")
+                (file, "Algorithms side by side, and what the textbooks' formulas say: dashed, or in brackets.")
             }
         }
     }

@@ -154,6 +154,7 @@ fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
         format!("conclave.run.state.agrees && conclave.run.state.leaders.filter((id) => id !== 7).length === {sides}")
     };
     play_until(&mut browser, &of_sides(2));
+    browser.value("window.scrollTo(0, 0)");
     picture(&mut browser, "page-partition");
     browser.click("#heal");
     play_until(&mut browser, &of_sides(1));
@@ -325,6 +326,19 @@ fn recordings_keys_votes_and_small_dark_windows() {
     browser.wait_for("getComputedStyle(document.body).backgroundColor === 'rgb(22, 24, 27)'");
     browser.open(&format!("{}#s=demo&seed=1&t=30000000", server.address));
     picture(&mut browser, "page-dark");
+    // Every kind of frame stands out from a light and from a dark ground, by the contrast that graphics need.
+    let faint = browser.value(
+        "(async () => {
+           const { STYLES } = await import('./kinds.js');
+           const light = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255)
+             .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+             .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0.05);
+           const contrast = (one, other) => Math.max(light(one) / light(other), light(other) / light(one));
+           return Object.values(STYLES).filter(({ colour }) =>
+             ['#ffffff', '#1a1d21'].some((ground) => contrast(colour, ground) < 3)).map(({ name, colour }) => `${name} ${colour}`);
+         })()",
+    );
+    assert_eq!(faint, serde_json::json!([]));
     browser.prefer("prefers-reduced-motion", "reduce");
     browser.open(&server.address);
     assert_eq!(browser.value("conclave.run.playing"), false, "nothing moves by itself");
@@ -354,6 +368,9 @@ fn a_swarm_is_followed_and_broken_by_those_who_know_its_token() {
     // The only board logs what it does.
     browser.value("conclave.select(0)");
     browser.wait_for("document.getElementById('node-log').textContent.includes('this is board 0')");
+    browser.value("window.scrollTo(0, 0)");
+    let shown = "Number.parseFloat(document.getElementById('duration').textContent)";
+    browser.wait_for(&format!("{shown} >= Math.floor(conclave.run.state.now / 1e6 - 1) && {shown} > 0"));
     picture(&mut browser, "page-swarm");
     browser.value(&format!("conclave.select({leader})"));
     browser.value("document.querySelector('[data-act=restart]').click()");

@@ -49,6 +49,7 @@ fn locks_applications_and_nodes_are_chosen_in_the_page() {
     let listed = "conclave.run.state.leaders.every((leader, at) =>
         new RegExp(`^★ [A-Z]: node ${leader} leads`).test(document.getElementById('clusters-list').children[at].textContent))";
     assert_eq!(browser.value(listed), true);
+    browser.value("window.scrollTo(0, 0)");
     picture(&mut browser, "page-clusters");
 
     // A node is added and another removed by keys; the acts of the others are theirs still, and the link is the run.

@@ -31,7 +31,7 @@ fn an_unknown_or_renamed_key_is_one_sentence_and_exit_code_2() {
 #[test]
 fn a_missing_file_impossible_seeds_and_an_unknown_flag_are_exit_code_2() {
     refused(&["run", "no/such/file.toml"]);
-    refused(&["run", &scenario("seeds.toml", PAIR), "--seeds", "5..5"]);
+    assert!(refused(&["run", &scenario("seeds.toml", PAIR), "--seeds", "5..5"]).contains("there is no seed in it"));
     refused(&["run", &scenario("trace.toml", PAIR), "--seeds", "0..2", "--trace", "x"]);
     assert!(refused(&["run", "x.toml", "--sed", "1"]).contains("unexpected argument '--sed' found"));
 }
@@ -101,6 +101,18 @@ fn a_shipped_scenario_is_listed_printed_and_run_by_its_name() {
     let entries = json(&["scenarios", "--json"])["scenarios"].as_array().map_or(0, Vec::len);
     assert_eq!(entries, listed.matches("\n    ").count() - listed.matches("\n    - ").count());
     assert!(refused(&["run", "one-way-link"]).contains("the nearest is \"one-way-links\""));
+    let sentence = "there is no scenario \"zzzzzzzzzzzz\" here; `conclave scenarios` lists them\n";
+    assert_eq!(refused(&["run", "zzzzzzzzzzzz"]), sentence, "one sentence, not a list of all");
+}
+
+#[test]
+fn a_report_fits_a_terminal_of_80_columns() {
+    for name in ["grid64-leader-crash", "lock-storm", "geometric1k-cold-start"] {
+        let text = succeeds(&["run", name, "--seed", "1"]);
+        // The purpose is wrapped on a terminal.
+        let wide: Vec<&str> = text.lines().skip(2).filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty() && text.lines().count() > 20, "{wide:?}");
+    }
 }
 
 #[test]
@@ -192,7 +204,7 @@ fn a_report_plots_scenarios_and_comparisons_in_one_page_and_as_values() {
         "<h2>grid64-leader-crash</h2>",
         "Times over 5 seeds",
         "Times over 3 seeds",
-        "bully, formula",
+        "bully: 11.0 (11.0)",
         "Failover against frames",
     ] {
         assert!(page.contains(text), "{text}");

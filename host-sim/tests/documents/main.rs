@@ -74,3 +74,62 @@ fn the_summary_names_every_page_and_the_readme_is_short() {
     assert_eq!(named, pages);
     assert!(fs::read_to_string(root().join("README.md")).unwrap().lines().count() <= 150);
 }
+
+/// The paragraphs and list items of a page outside of code and tables, each with the number of its first line.
+fn paragraphs(text: &str) -> Vec<(usize, String)> {
+    let (mut found, mut code, mut open) = (Vec::<(usize, String)>::new(), false, false);
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        code ^= line.starts_with("```");
+        let ends = code || line.is_empty() || ["```", "|", "#"].iter().any(|start| line.starts_with(start));
+        if ends {
+            open = false;
+        } else if open && !line.starts_with("- ") {
+            let (_, text) = found.last_mut().unwrap();
+            text.push(' ');
+            text.push_str(line);
+        } else {
+            found.push((number, line.to_owned()));
+            open = true;
+        }
+    }
+    found
+}
+
+/// The pages that everybody reads first.
+const READ_FIRST: [&str; 9] = [
+    "README.md",
+    "docs/README.md",
+    "docs/tutorial.md",
+    "docs/library.md",
+    "docs/limits.md",
+    "docs/playground.md",
+    "docs/scenarios.md",
+    "docs/super-peers.md",
+    "docs/gateway.md",
+];
+
+#[test]
+fn no_paragraph_is_a_wall_of_text() {
+    const WORDS_MAX: usize = 85;
+    let words = |text: &str| text.split_whitespace().count();
+    for page in READ_FIRST {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let long = paragraphs(&text).into_iter().find(|(_, text)| words(text) > WORDS_MAX);
+        assert_eq!(long.map(|(line, text)| (line, words(&text))), None, "{page}: a list is easier to read");
+    }
+    // A wall is found.
+    let wall = format!("# Page\n\nshort\n\n- item\n- {}\n", "word ".repeat(WORDS_MAX + 1));
+    let found: Vec<_> = paragraphs(&wall).into_iter().map(|(line, text)| (line, words(&text))).collect();
+    assert_eq!(found, [(3, 1), (5, 2), (6, WORDS_MAX + 2)]);
+}
+
+#[test]
+fn every_example_is_short() {
+    let folders = ["protocol/examples", "host-sim/examples", "firmware/qemu/examples"];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let paths = files.map(|entry| entry.unwrap().path());
+    let sources = paths.filter(|file| file.extension().is_some_and(|end| end == "rs"));
+    let long: Vec<_> = sources.filter(|file| fs::read_to_string(file).unwrap().lines().count() >= 120).collect();
+    assert_eq!(long, Vec::<PathBuf>::new(), "an example has less than 120 lines");
+}

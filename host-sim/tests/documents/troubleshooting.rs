@@ -9,7 +9,7 @@ const BOARDS: &str = "host-sim/tests/commands/boards.rs";
 
 /// How the first cell of a row begins, the file that makes the mistake, and what it says there.
 #[rustfmt::skip]
-const TRIED: [(&str, &str, &str); 27] = [
+const TRIED: [(&str, &str, &str); 31] = [
     ("`missing field capacity`", "protocol/src/node/io.rs", "compile_fail\n/// # use protocol::{base::records::Records, node::Boot};"),
     ("no leader, ever", LIBRARY, "fn a_node_without_a_capacity_never_leads_and_one_without_records_waits"),
     ("no leader for the first seconds", LIBRARY, "fn a_node_without_a_capacity_never_leads_and_one_without_records_waits"),
@@ -32,11 +32,15 @@ const TRIED: [(&str, &str, &str); 27] = [
     ("`there is no key", RUN, "there is no key \\\"nods\\\" here"),
     ("`FAILED`", RUN, "fn a_claim_about_something_that_never_happens_fails"),
     ("`at most 1000000 seeds", RUN, "at most 1000000 seeds at a time"),
-    ("`the sources of the firmware are not found`", "host-sim/src/boards/build.rs", "contains(\"CONCLAVE_CHECKOUT\")"),
+    ("`the sources of Conclave are not found`", "host-sim/src/boards/build.rs", "contains(\"CONCLAVE_CHECKOUT\")"),
     ("`no key`", BOARDS, "fn without_a_key_nothing_starts"),
     ("`without records this node", BOARDS, "fn a_desktop_node_without_records_says_why_it_waits_and_a_new_one_does_not"),
     ("`same-id:`", BOARDS, "fn two_desktop_nodes_with_one_id_are_warned_of_each_other"),
     ("`--desktops 4 is more", BOARDS, "fn more_desktops_than_nodes_are_refused"),
+    ("`--watch needs a terminal`", RUN, "--watch needs a terminal"),
+    ("`a capture holds one run`", RUN, "a capture holds one run"),
+    ("`this is no output of", RUN, "this is no output of"),
+    ("`the token is missing or wrong`", "host-sim/tests/commands/page.rs", "token is missing or wrong"),
 ];
 
 #[test]

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod boards;
+mod limits;
 mod simulated;
 mod verification;
 
@@ -12,6 +13,7 @@ use crate::metrics::seeds::{self, Report};
 use clap::{Args, ValueEnum};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
 #[derive(Args)]
 pub(super) struct ResultsArgs {
@@ -24,9 +26,10 @@ pub(super) struct ResultsArgs {
 }
 
 pub(super) const EXAMPLES: &str = "Examples:
-  conclave results > docs/RESULTS.md         about half an hour
+  conclave results > docs/RESULTS.md         about half an hour, most of it for elections and boards
   conclave results --quick
-  conclave results locks global-state
+  conclave results comparisons limits        seconds
+  conclave results locks global-state        a minute or two each
   conclave results verification              the explorations, for docs/VERIFICATION.md";
 
 /// How many seeds of a quick page.
@@ -39,7 +42,11 @@ pub(super) fn run(args: &ResultsArgs) -> super::Ended {
     let chosen = |section: &&Section| of_page(section) || args.sections.contains(section);
     for section in Section::value_variants().iter().filter(chosen) {
         if !args.quick || !section.needs_boards() {
+            let start = Instant::now();
             super::print_text(&section.text(effort)?);
+            let name = section.to_possible_value();
+            let name = name.as_ref().map_or("", |value| value.get_name());
+            eprintln!("{name} took {:.0} s", start.elapsed().as_secs_f64());
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -51,6 +58,8 @@ enum Section {
     Elections,
     Comparisons,
     Locks,
+    /// Quorums, contended locks and crowds on a radio: what the page of limits names.
+    Limits,
     GlobalState,
     #[cfg(unix)]
     Memory,
@@ -65,7 +74,8 @@ enum Section {
 impl Section {
     fn needs_boards(self) -> bool {
         match self {
-            Self::Elections | Self::Comparisons | Self::Locks | Self::GlobalState | Self::Verification => false,
+            Self::Elections | Self::Comparisons | Self::Locks => false,
+            Self::Limits | Self::GlobalState | Self::Verification => false,
             #[cfg(unix)]
             Self::Memory => false,
             #[cfg(unix)]
@@ -78,6 +88,7 @@ impl Section {
             Self::Elections => simulated::elections(effort),
             Self::Comparisons => simulated::comparisons(effort),
             Self::Locks => simulated::locks(effort),
+            Self::Limits => limits::limits(effort),
             Self::GlobalState => simulated::global_state(effort),
             Self::Verification => verification::explorations(effort),
             #[cfg(unix)]
