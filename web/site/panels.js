@@ -143,7 +143,7 @@ function showClusters() {
   const more = [];
   if (leaders.length > CLUSTERS_SHOWN) more.push(`${leaders.length - CLUSTERS_SHOWN} more`);
   if (leaders.length === 0) more.push("nobody leads");
-  if (alone > 0) more.push(`${alone} without a leader that leads`);
+  if (alone > 0) more.push(`${alone} follow${alone === 1 ? "s" : ""} no node that leads`);
   if (differ > 0) more.push(`${differ} ${run.about.horizon ? "have no super-peer in reach" : "disagree with most of their component"}`);
   $("clusters-list").replaceChildren(...items, ...more.map((textContent) => element("li", { textContent })));
 }
