@@ -4,7 +4,7 @@
 //! this node outranks it. They also agree on how a node counts: an incumbent counts for more, a node that yielded is no
 //! candidate, and within a round every node counts as it did when it joined.
 
-use super::leadership::{Leader, LeaderMessage, Leadership};
+use super::leadership::{Leader, LeaderMessage, Leadership, Loss};
 use super::{Notice, Winner};
 use crate::algorithm::{Context, Outbox};
 use crate::base::capacity::{Candidate, Capacity};
@@ -197,8 +197,8 @@ impl Candidacy {
         better.then(|| takeover_delay.plus(delay))
     }
 
-    /// Handles a timeout; returns whether the leader was given up.
-    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> bool {
+    /// Handles a timeout; returns how the leader was given up, if it was.
+    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> Option<Loss> {
         if self.abstain_until.is_some_and(|until| until <= cx.now) {
             self.abstain_until = None;
         }

@@ -56,6 +56,15 @@ enum Belief {
     Leading { leader: Leader, next: Instant, pulse: Instant, testament: Testament },
 }
 
+/// How a leader was given up that has no heir here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// Others miss it too.
+    Silent,
+    /// Only this node doubts it, and has asked for long enough to start an election at once.
+    DoubtedAlone,
+}
+
 /// The part of an election that outlives its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Leadership {
@@ -303,7 +312,11 @@ impl Leadership {
             return false; // as old as a lease: the leader may be long gone
         }
         let left = self.lease(cx, &leader).mul_ratio(u32::from(u8::MAX.saturating_sub(age)), u32::from(u8::MAX));
-        self.compare(cx, from, leader, authority, left, out)
+        let changed = self.compare(cx, from, leader, authority, left, out);
+        if leader.heartbeat > 0 {
+            self.on_own_heartbeat(cx, from, leader.term);
+        }
+        changed
     }
 
     /// Compares an announced leader with the current one.
@@ -430,7 +443,7 @@ impl Leadership {
         if heartbeat == 0 && self.announced_by_election {
             self.flood = Flood::Done;
         } else {
-            self.relay(cx, from, heartbeat, out);
+            self.relay(cx, from, (heartbeat, changed), out);
         }
         self.on_heartbeat(cx, from);
         if self.demanded > term {
@@ -452,18 +465,19 @@ impl Leadership {
         }
     }
 
-    /// Sends a heartbeat, refloods, or gives the leader up, whichever is due; returns whether the leader was given up.
-    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> bool {
+    /// Sends a heartbeat, refloods, or gives the leader up, whichever is due; returns how the leader was given up, if it was.
+    pub(super) fn on_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> Option<Loss> {
         match self.belief {
             Belief::Following { until, .. } if until <= cx.now => {
                 self.vacate(out);
-                return true;
+                return Some(Loss::Silent);
             }
             Belief::Leading { next, .. } if next <= cx.now => self.send_heartbeat(cx, out),
             Belief::Vacant { .. } | Belief::Following { .. } | Belief::Leading { .. } => {}
         }
-        if self.watch_leader(cx, out) {
-            return true;
+        let loss = self.watch_leader(cx, out);
+        if loss.is_some() {
+            return loss;
         }
         self.send_bid(cx, out);
         if let Belief::Following { ask, .. } = &mut self.belief
@@ -474,7 +488,7 @@ impl Leadership {
             self.flood(cx, NodeSet::EMPTY, 0, out); // whoever has a newer heartbeat sends that again
         }
         self.on_flood_timeout(cx, out);
-        false
+        None
     }
 
     /// Sends this node's next heartbeat.

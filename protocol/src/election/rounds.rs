@@ -2,7 +2,7 @@
 //! when to start a round and what to do between rounds, follows from its [`Candidacy`], for all of them alike.
 
 use super::candidacy::Candidacy;
-use super::leadership::LeaderMessage;
+use super::leadership::{LeaderMessage, Loss};
 use super::{Command, Election, Notice, Winner};
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::ids::{NodeId, NodeSet};
@@ -142,9 +142,14 @@ fn on_fact<R: Rounds>(rounds: &mut R, cx: &Context<'_>, fact: Fact, out: &mut Ou
 }
 
 fn on_timeout<R: Rounds>(rounds: &mut R, cx: &Context<'_>, out: &mut Out<R>) {
-    let lost = rounds.candidacy_mut().on_timeout(cx, out);
-    if lost && cancel_start(rounds) {
-        return;
+    match rounds.candidacy_mut().on_timeout(cx, out) {
+        Some(Loss::DoubtedAlone) => {
+            if let Some(start) = rounds.idle() {
+                *start = Some(cx.now).filter(|_| !cx.quarantined);
+            }
+        }
+        Some(Loss::Silent) if cancel_start(rounds) => return,
+        Some(Loss::Silent) | None => {}
     }
     if rounds.phase_deadline().is_some_and(|at| at <= cx.now) {
         rounds.on_deadline(cx, out);

@@ -136,13 +136,26 @@ fn e10_a_neighbour_that_misses_pulses_asks_and_announces_the_heir_when_another_d
 }
 
 #[test]
-fn a_neighbour_alone_asks_much_longer_and_one_that_hears_few_pulses_does_not_ask() {
+fn a_neighbour_alone_asks_much_longer_and_then_starts_an_election_that_an_heir_overtakes() {
     let mut node = guarding();
-    let outputs = node.run(PULSE.times(4));
+    let mut outputs = node.run(PULSE.times(4));
     assert!(doubts(&outputs) > 3, "{outputs:?}");
     assert_eq!(node.algorithm.leader().map(|(leader, _)| leader), Some(NodeId(3)));
-    node.run(PULSE.times(2));
-    assert_eq!(node.algorithm.leader().map(|(leader, _)| leader), Some(NodeId(7)));
+    outputs.extend(node.run(PULSE.times(2)));
+    let started = outputs.iter().find_map(|output| match output {
+        Output::Send { message: Message::Election { index, parent: NodeId(1) }, .. } => Some(*index),
+        _ => None,
+    });
+    assert_eq!((node.algorithm.leader(), doubts(&outputs)), (None, 12), "the heir may be elsewhere: {outputs:?}");
+    // Others doubted together, and announced the heir: under a term above that of the election.
+    let announced = Term { number: heir().number, by: NodeId(3) };
+    assert!(started.is_some_and(|index| index < announced), "{started:?}");
+    receive(&mut node, 2, M::Elected { term: announced, leader: heir().candidate, runner_up: None, age: 0 });
+    assert_eq!(node.algorithm.leader(), Some((NodeId(7), announced)));
+}
+
+#[test]
+fn a_neighbour_that_hears_few_pulses_does_not_ask() {
     let mut deaf = following();
     for _ in 0..4 {
         pulse(&mut deaf);
@@ -150,6 +163,52 @@ fn a_neighbour_alone_asks_much_longer_and_one_that_hears_few_pulses_does_not_ask
     }
     pulse(&mut deaf);
     assert_eq!(doubts(&deaf.run(PULSE.times(6))), 0);
+}
+
+#[test]
+fn a_heartbeat_from_the_leader_itself_counts_as_a_pulse_and_a_relayed_one_does_not() {
+    for (from, asks) in [(3, false), (2, true)] {
+        let mut node = guarding();
+        let mut outputs = node.run(PULSE.times(2));
+        receive(&mut node, from, heartbeat(10));
+        outputs.extend(node.run(PULSE.times(3)));
+        assert_eq!(doubts(&outputs) > 0, asks, "from {from}: {outputs:?}");
+    }
+}
+
+#[test]
+fn pulses_of_a_later_term_show_that_the_leader_is_up_and_make_a_node_ask_for_its_heartbeat() {
+    let mut node = guarding();
+    let later = M::Pulse { term: term(9, 3), heir: Some(heir()) };
+    let mut outputs = Vec::new();
+    for _ in 0..6 {
+        receive(&mut node, 3, later);
+        outputs.extend(node.run(PULSE));
+    }
+    assert_eq!((doubts(&outputs), node.algorithm.leader()), (0, Some((NodeId(3), leader().0))));
+    assert!(relays(&outputs) >= 3, "the leader answers its old heartbeat: {outputs:?}");
+    receive(&mut node, 3, M::Pulse { term: term(1, 3), heir: None });
+    assert!(doubts(&node.run(PULSE.times(4))) > 0, "an earlier term shows nothing");
+}
+
+#[test]
+fn the_first_heartbeat_of_a_term_is_relayed_until_every_neighbour_is_heard() {
+    let (_, candidate) = leader();
+    let raised = |count| M::Heartbeat { term: term(9, 3), leader: candidate, runner_up: None, count, age: 0 };
+    let all = FirstSlots::from(NodeSet::first(3));
+    for (heard, relayed) in [(&[][..], 1 + 3), (&[4], 1 + 3), (&[2, 4], 0)] {
+        let mut node = following();
+        node.audience = vec![all; 3]; // the leader reaches all, and they may have missed it
+        receive(&mut node, 3, raised(10));
+        for &from in heard {
+            receive(&mut node, from, raised(10));
+        }
+        let outputs = node.run(Duration::from_millis(400));
+        assert_eq!(relays(&outputs), relayed, "{heard:?}: {outputs:?}");
+        receive(&mut node, 3, raised(11));
+        receive(&mut node, 2, raised(11));
+        assert_eq!(relays(&node.run(Duration::from_millis(400))), 0, "the next one is no news");
+    }
 }
 
 #[test]
@@ -207,7 +266,7 @@ fn a_leader_sets_a_term_of_its_own_aside_for_every_heir() {
     receive(&mut node, 2, M::Bid { term, candidate: candidate(30, 5) });
     let first = named(&node.run(PULSE))[0].unwrap();
     assert_eq!(first.candidate, candidate(30, 5));
-    assert!(first.number > term.number);
+    assert!(first.number > term.number + 1, "a node that doubts alone may start an election below it");
     receive(&mut node, 2, M::Bid { term, candidate: candidate(20, 6) });
     assert_eq!(named(&node.run(PULSE)), [Some(first)], "a worse candidate is no heir");
     receive(&mut node, 2, M::Bid { term, candidate: candidate(40, 6) });

@@ -127,6 +127,23 @@ fn a_child_that_probes_its_parent_has_reported_and_is_asked_for_a_report_that_wa
 }
 
 #[test]
+fn a_child_that_answers_others_is_asked_for_its_report_where_the_computation_takes_long() {
+    let (mut node, index) = called();
+    receive(&mut node, 3, report(index, candidate(80, 3)));
+    receive(&mut node, 4, report(index, candidate(70, 4)));
+    let mut probes = Vec::new();
+    for tenth in 0..30 {
+        receive(&mut node, 2, election(index, 1)); // to all: its report was lost, and it hears its parent answer others
+        let outputs = node.run(Duration::from_millis(100));
+        if outputs.contains(&Output::Send { to: only(2), message: probe(index, 1) }) {
+            probes.push(tenth);
+        }
+    }
+    assert!(probes.len() >= 2 && probes[0] >= 10, "after a heartbeat, and not all the time: {probes:?}");
+    assert_eq!(node.algorithm.leader(), None, "it is up, and is waited for");
+}
+
+#[test]
 fn an_ack_of_another_computation_is_no_answer() {
     let (mut node, _) = called();
     for peer in 2..=4 {

@@ -3,6 +3,8 @@
 //! A node that receives a heartbeat waits a moment, the shorter the more of its neighbours have not been reached. It
 //! stays silent if two copies came meanwhile, and their senders reach all its neighbours by what they list in their hellos. Otherwise
 //! it relays the heartbeat, and once more if it hears nobody else reach a neighbour. A node that misses a heartbeat asks.
+//! The first heartbeat of a term is news: it is relayed until every neighbour has been heard to relay it, as an election's
+//! announcement is.
 //!
 //! # Paper
 //! J. Wu, F. Dai: Broadcasting in Ad Hoc Networks Based on Self-Pruning, INFOCOM 2003; the wait that lets the node with
@@ -26,8 +28,8 @@ pub(super) enum Flood {
     /// All neighbours are informed, or the message was sent often enough.
     Done,
     /// About to relay a heartbeat at `at`, unless `informed`, who have it, and `reached`, who should, are all neighbours; or,
-    /// in a crowd, unless enough other `copies` came.
-    Waiting { informed: NodeSet, reached: NodeSet, copies: u8, at: Instant },
+    /// in a crowd, unless enough other `copies` came; then again, at most `left` times.
+    Waiting { informed: NodeSet, reached: NodeSet, copies: u8, left: u8, at: Instant },
     /// Waiting for neighbours to relay the message, or to be reached by others. It is sent again at `at`, at most `left` times.
     Listening { informed: NodeSet, reached: NodeSet, copies: u8, left: u8, at: Instant },
 }
@@ -48,35 +50,36 @@ const ANSWERS_ENOUGH: u32 = 3;
 const REPEATS: u8 = 1;
 
 impl Leadership {
-    /// Relays the current state, which `informed` have.
+    /// Relays the current state, which `informed` have: a heartbeat of this number, and whether it is `news`.
     pub(super) fn relay<M: From<LeaderMessage>>(
         &mut self,
         cx: &Context<'_>,
         informed: NodeSet,
-        heartbeat: u32,
+        (heartbeat, news): (u32, bool),
         out: &mut Out<M>,
     ) {
         if heartbeat == 0 && !cx.crowded {
             return self.flood(cx, informed, cx.timing.reflood_count, out);
         }
-        let reached = cx.audience.of(informed);
+        let left = if news && !is_crowd(cx) { cx.timing.reflood_count } else { repeats(cx) };
+        let reached = if is_news(cx, left) { NodeSet::EMPTY } else { cx.audience.of(informed) };
         let near = cx.near.with(informed);
         let known = near.and(informed.with(reached)).len();
         let window = Self::window(cx);
         let wait = window.times(3).mul_ratio(known, near.len()).plus(jitter(window, cx.random));
-        self.flood = Flood::Waiting { informed, reached, copies: 0, at: cx.now.after(wait) };
+        self.flood = Flood::Waiting { informed, reached, copies: 0, left, at: cx.now.after(wait) };
     }
 
     /// Sends the message again, or for the first time, where it is due.
     pub(super) fn on_flood_timeout<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) {
         match self.flood {
-            Flood::Waiting { informed, reached, copies, at } if at <= cx.now => {
+            Flood::Waiting { informed, reached, copies, left, at } if at <= cx.now => {
                 let enough = informed.len() >= COPIES_ENOUGH.min(cx.near.len());
                 if is_covered(cx, informed, copies) || enough && cx.near.without(informed).without(reached).is_empty() {
                     self.flood = Flood::Done;
                 } else {
-                    self.flood(cx, informed, repeats(cx), out);
-                    self.on_reached(reached);
+                    self.flood(cx, informed, left, out);
+                    self.on_reached(cx, reached);
                 }
             }
             Flood::Listening { informed, reached, copies, left, at } if at <= cx.now => {
@@ -130,12 +133,15 @@ impl Leadership {
         }
         // All relay the announcement of an election, so whoever is silent has missed it.
         if self.leader().is_some_and(|leader| leader.heartbeat > 0) {
-            self.on_reached(cx.audience.of(set));
+            self.on_reached(cx, cx.audience.of(set));
         }
     }
 
-    fn on_reached(&mut self, set: NodeSet) {
-        if let Flood::Listening { reached, .. } | Flood::Waiting { reached, .. } = &mut self.flood {
+    /// Records that others have reached these neighbours. Of news each of them is to be heard.
+    fn on_reached(&mut self, cx: &Context<'_>, set: NodeSet) {
+        if let Flood::Listening { reached, left, .. } | Flood::Waiting { reached, left, .. } = &mut self.flood
+            && !is_news(cx, *left)
+        {
             *reached = reached.with(set);
         }
     }
@@ -188,6 +194,11 @@ impl Leadership {
 fn is_covered(cx: &Context<'_>, informed: NodeSet, copies: u8) -> bool {
     let listed = cx.near.and(NodeSet::first(LISTED));
     is_crowd(cx) && copies >= COPIES_IN_CROWD && listed.without(informed).without(cx.audience.among(cx.near)).is_empty()
+}
+
+/// Returns whether a message that may be sent again so often is news.
+fn is_news(cx: &Context<'_>, left: u8) -> bool {
+    left > repeats(cx)
 }
 
 /// Returns how often a heartbeat is sent again to neighbours that nobody else reaches.

@@ -7,7 +7,8 @@
 //! # Safety
 //! For each heir the leader sets aside a term of its own, and uses it for nothing else: not for another heir, not for
 //! itself. So whoever announces the heir, and however many do, that term has one leader. A leader that was given up wrongly
-//! hears of it, and raises its term above the heir's.
+//! hears of it, and raises its term above the heir's. The number leaves room for one below it: a neighbour that doubts alone
+//! may have started an election, which ends where the heir is announced.
 
 use super::{Belief, Heir, Leader, LeaderMessage, Leadership, Out};
 use crate::algorithm::Context;
@@ -119,6 +120,7 @@ impl Leadership {
         let Belief::Leading { leader, mut testament, .. } = self.belief else { return None };
         let candidate = leader.runner_up.filter(|_| !self.announced_by_election)?;
         if testament.number <= leader.term.number {
+            self.new_term(cx.me); // of an election that a node starts meanwhile: the heir comes before its winner
             testament.number = self.new_term(cx.me).number;
         }
         if let Belief::Leading { testament: kept, .. } = &mut self.belief {

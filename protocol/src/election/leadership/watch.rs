@@ -2,7 +2,9 @@
 //!
 //! The leader sends a pulse to its neighbours several times a second. A neighbour that misses three of them doubts, and
 //! asks the others; whoever has just received a pulse vetoes, and the leader itself answers with a pulse. A node gives the
-//! leader up when two or three questions stayed without an answer and others doubt too; alone, only after many.
+//! leader up when two or three questions stayed without an answer and others doubt too; then it announces the heir. Alone it
+//! asks for longer, and then starts an election: its own link may be to blame, and then the leader wins again; or it is cut
+//! off from the others, and the heir may be with them.
 //!
 //! # Paper
 //! W. Chen, S. Toueg, M. Aguilera: On the Quality of Service of Failure Detectors, DSN 2000, for expecting each pulse by
@@ -14,7 +16,7 @@
 //! - In a crowd, whoever receives the pulses answers questions; those that the leader receives too ask them.
 //! - A neighbour that misses a quarter of the pulses does not doubt: its link says more about the air than about the leader.
 
-use super::{Belief, Heir, Leader, LeaderMessage, Leadership, Out};
+use super::{Belief, Heir, Leader, LeaderMessage, Leadership, Loss, Out};
 use crate::algorithm::Context;
 use crate::base::config::{CROWD, Timing};
 use crate::base::ids::NodeSet;
@@ -106,19 +108,34 @@ fn slack(timing: &Timing) -> Duration {
 }
 
 impl Leadership {
-    /// Handles a pulse of the leader.
+    /// Handles a pulse of the leader. Of a later term it shows too that the leader is up: this node missed that it raised
+    /// its term, and asks.
     pub(super) fn on_pulse(&mut self, cx: &Context<'_>, from: NodeSet, term: Term, heir: Option<Heir>) {
         let lease = self.leader().map(|leader| self.lease(cx, leader));
-        if let Belief::Following { leader, until, .. } = &mut self.belief
-            && leader.term == term
+        if let Belief::Following { leader, until, ask, .. } = &mut self.belief
+            && leader.term <= term
             && from.meets(cx.roster.set_of(leader.candidate.id))
         {
             *until = cx.now.after(lease.unwrap_or_default()).max(*until);
+            if leader.term < term {
+                *ask = cx.now.min(*ask);
+            }
             let watch = self.watch.get_or_insert_with(|| Watch::new(cx));
             watch.on_pulse(cx, heir);
             if !from.meets(cx.peers) {
                 watch.share = LinkQuality::first(0); // the leader would not hear this node ask
             }
+        }
+    }
+
+    /// Handles a heartbeat that came from the leader itself, which sends no pulse at the same time.
+    pub(super) fn on_own_heartbeat(&mut self, cx: &Context<'_>, from: NodeSet, term: Term) {
+        if let Belief::Following { leader, .. } = &self.belief
+            && leader.term == term
+            && from.meets(cx.roster.set_of(leader.candidate.id))
+            && let Some(watch) = &mut self.watch
+        {
+            watch.on_pulse(cx, watch.heir);
         }
     }
 
@@ -156,20 +173,20 @@ impl Leadership {
         }
     }
 
-    /// Sends what is due of pulses, questions and answers; returns whether the leader was given up without an heir.
-    pub(super) fn watch_leader<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> bool {
+    /// Sends what is due of pulses, questions and answers; returns how the leader was given up without an heir, if it was.
+    pub(super) fn watch_leader<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, out: &mut Out<M>) -> Option<Loss> {
         let leader = match self.belief {
-            Belief::Vacant { .. } => return false,
+            Belief::Vacant { .. } => return None,
             Belief::Leading { leader, pulse, .. } => {
                 if pulse <= cx.now {
                     self.send_pulse(cx, leader.term, out);
                 }
-                return false;
+                return None;
             }
             Belief::Following { leader, .. } => leader,
         };
         let term = leader.term;
-        let Some(watch) = &mut self.watch else { return false };
+        let watch = self.watch.as_mut()?;
         if watch.veto.is_some_and(|at| at <= cx.now) {
             watch.veto = None;
             if watch.is_fresh(cx) {
@@ -177,11 +194,11 @@ impl Leadership {
             }
         }
         if watch.at > cx.now {
-            return false;
+            return None;
         }
         if watch.share.value < SHARE_MIN {
             watch.trust(cx, PULSES_MISSED_MAX);
-            return false;
+            return None;
         }
         let enough = match watch.doubters.len() {
             0 => ASKS_ALONE,
@@ -192,13 +209,17 @@ impl Leadership {
         let enough = if cx.crowded || cx.timing.renews() { enough.saturating_mul(2) } else { enough };
         if watch.asks >= enough {
             let heir = watch.heir;
-            return self.give_up(cx, leader, heir, out);
+            if heir.is_some() && watch.doubters.is_empty() && !cx.crowded {
+                self.vacate(out);
+                return Some(Loss::DoubtedAlone);
+            }
+            return self.give_up(cx, leader, heir, out).then_some(Loss::Silent);
         }
         watch.asks = watch.asks.saturating_add(1);
         let pause = cx.timing.reflood_interval.mul_ratio(if cx.timing.renews() { 4 } else { 1 }, 2);
         watch.at = cx.now.after(pause.plus(jitter(slack(cx.timing), cx.random)));
         out.send(cx.near, LeaderMessage::Doubt { term }.into());
-        false
+        None
     }
 
     fn send_pulse<M: From<LeaderMessage>>(&mut self, cx: &Context<'_>, term: Term, out: &mut Out<M>) {

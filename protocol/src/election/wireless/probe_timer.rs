@@ -44,7 +44,8 @@ impl ProbeTimer {
     /// Restarts the expired timer, while `waiting` are waited for.
     ///
     /// The `undecided` are abandoned after a third of the probes: most of them are children of other nodes, across a
-    /// bad link.
+    /// bad link. Those that have answered are asked too where the computation takes long: what they sent may have been meant for
+    /// others, and their report lost.
     pub(super) fn expire(&mut self, cx: &Context<'_>, waiting: NodeSet, undecided: NodeSet) -> Expired {
         let probes = cx.timing.probes;
         let silent = self.silent.and(waiting);
@@ -53,7 +54,8 @@ impl ProbeTimer {
             let elapsed = cx.now.since(self.since);
             let wait = Self::answer_timeout(cx).times(3).max(elapsed.mul_ratio(1, 2)).min(cx.timing.heartbeat);
             *self = Self { at: cx.now.after(wait), silent: waiting, left: probes, ..*self };
-            return Expired { probe: NodeSet::EMPTY, abandon: NodeSet::EMPTY };
+            let probe = if elapsed > cx.timing.heartbeat { waiting } else { NodeSet::EMPTY };
+            return Expired { probe, abandon: NodeSet::EMPTY };
         }
         let sent = probes.saturating_sub(self.left);
         let abandon = match sent {

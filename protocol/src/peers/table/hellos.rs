@@ -9,8 +9,9 @@ use super::{Duration, Hello, Moment, NodeId, NodeSet, Origin, PeerTable, SILENT_
 
 /// Incomplete hellos in a row that may omit this node before the link counts as unidirectional.
 pub(super) const UNLISTED_MAX: u8 = 6;
-/// Longest interval between the hellos of a node that searches neighbours, in heartbeats.
-const SEARCH_HEARTBEATS: u32 = 2;
+/// Longest interval between the hellos of a node that searches neighbours, in heartbeats: of one that has just lost one, and
+/// later.
+const SEARCH_HEARTBEATS: [u32; 2] = [1, 2];
 /// Most guests that wait to be named in the next hello.
 pub(super) const GUESTS_MAX: usize = 4;
 /// Within how many of the shortest intervals between hellos a host answers a guest.
@@ -83,11 +84,12 @@ impl<const N: usize> PeerTable<N> {
     /// network may come into range at any moment.
     pub(super) fn longest_interval(&self, moment: Moment<'_>) -> Duration {
         let search = moment.timing.hello_max.times(SILENT_HELLOS);
-        let lost = self.lost_at.is_some_and(|at| at.elapsed(moment.now) < search);
-        if self.bidirectional.is_empty() || lost {
-            moment.timing.heartbeat.times(SEARCH_HEARTBEATS)
-        } else {
-            moment.timing.hello_max
+        let [first, later] = SEARCH_HEARTBEATS.map(|heartbeats| moment.timing.heartbeat.times(heartbeats));
+        match self.lost_at.map(|at| at.elapsed(moment.now)) {
+            Some(since) if since < moment.timing.hello_max => first,
+            Some(since) if since < search => later,
+            Some(_) | None if self.bidirectional.is_empty() => later,
+            Some(_) | None => moment.timing.hello_max,
         }
     }
 
