@@ -134,6 +134,13 @@ impl Leadership {
         }
     }
 
+    /// Records that these nodes have the current heartbeat: they have answered it.
+    pub(in crate::election) fn on_informed(&mut self, set: NodeSet) {
+        if let Flood::Listening { informed, .. } | Flood::Waiting { informed, .. } = &mut self.flood {
+            *informed = informed.with(set);
+        }
+    }
+
     fn on_reached(&mut self, set: NodeSet) {
         if let Flood::Listening { reached, .. } | Flood::Waiting { reached, .. } = &mut self.flood {
             *reached = reached.with(set);
