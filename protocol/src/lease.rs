@@ -36,8 +36,9 @@
 //! About one grant per member and heartbeat in [`Mode::Quorum`], over any number of hops. None in [`Mode::Available`].
 //!
 //! # Departures
-//! Leases are short while a leader is new, and longer where its heartbeats are rare. A leader whose last heartbeat brought
-//! no lease sends the next one soon.
+//! Leases are short for the first heartbeats of a leader, and longer from then on. Its heartbeats become rare; one that brought no
+//! lease is followed by the next soon, but no sooner than answers take: the leader measures that, so a deep network has
+//! heartbeats more often than a flat one, and never more than are answered.
 
 use crate::algorithm::{Algorithm, Context, Fact, Input, Outbox, Scope};
 use crate::base::config::{Timing, lease_at_grantor, lease_at_holder};
@@ -47,7 +48,7 @@ use crate::base::rng::jitter;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
 use answer::{Answer, Heard};
-use grants::{Grants, ROUNDS_MAX};
+use grants::{Grants, OLDEST, ROUNDS_MAX};
 
 mod answer;
 mod grants;
@@ -157,6 +158,11 @@ impl LeaderLease {
         self.grants.granted(0)
     }
 
+    /// Returns the members that are known to have granted what the leader's heartbeat `count`, the newest, asked for.
+    pub(crate) fn granted_of(&self, count: u32) -> NodeSet {
+        if self.grants.count() == count { self.granted() } else { NodeSet::EMPTY }
+    }
+
     /// Returns the term under which this node may act as leader at `now`. Ask before every action: the lease may have
     /// expired since the notice.
     #[must_use]
@@ -261,6 +267,9 @@ impl LeaderLease {
             self.renew(cx, out);
         } else {
             self.answer.on_heartbeat(cx, parent == cx.roster.set_of(leader));
+            if self.grants.granted(OLDEST).is_empty() {
+                self.answer.at = None; // nothing to say: a group that was just switched on has better use for the air
+            }
         }
     }
 
@@ -291,7 +300,11 @@ impl LeaderLease {
         let [end, ..] = self.ends;
         let late = end.before(self.patience(timing).mul_ratio(7, 4));
         let unsure = !self.lasting && up.with(granted) != self.view;
-        if !is_majority(granted, group) || unsure || late <= now {
+        let in_vain = !is_majority(granted, group);
+        if in_vain {
+            self.answer.on_silence(timing);
+        }
+        if in_vain || unsure || late <= now {
             return true;
         }
         self.retry_at = Some(late); // the next heartbeat must leave time for another
@@ -330,6 +343,9 @@ impl LeaderLease {
         if until <= cx.now || held.is_some_and(|held| held >= until) {
             return;
         }
+        let heartbeat = self.grants.count().saturating_sub(u32::try_from(age).unwrap_or(0));
+        let asked = until.before(lease_at_holder(cx.timing.lease_of(heartbeat)));
+        self.answer.on_majority(cx.now.since(asked));
         let warned = matches!(self.role, Role::Holding { warn: None, .. });
         // The answers to one more heartbeat can renew it then.
         let warn = until.before(cx.timing.heartbeat.mul_ratio(1, 2)).max(cx.now);
@@ -346,7 +362,7 @@ impl LeaderLease {
 
     fn on_message(&mut self, cx: &Context<'_>, message: Message, out: &mut Out) {
         match message {
-            Message::Grant { term, depth, view_number, count, granted } => {
+            Message::Grant { term, depth, asks, view_number, count, granted } => {
                 if self.elected.is_none_or(|(_, elected)| elected != term) {
                     return;
                 }
@@ -355,7 +371,7 @@ impl LeaderLease {
                 if usize::try_from(count.saturating_sub(self.grants.count())).is_ok_and(|ahead| ahead > unheard) {
                     return; // for a heartbeat that nobody sent: those of this node it knows, of others it may miss a few
                 }
-                self.on_grant(cx, depth, view_number, &Grants::received(count, granted));
+                self.on_grant(cx, depth, asks, view_number, &Grants::received(count, granted));
                 self.renew(cx, out);
             }
             Message::View { term, number, members } => self.on_view(cx, (term, number), members, out),
@@ -364,7 +380,7 @@ impl LeaderLease {
     }
 
     /// Handles what a member `depth` hops from the leader says of grants, and of the view.
-    fn on_grant(&mut self, cx: &Context<'_>, depth: u8, view_number: u16, received: &Grants) {
+    fn on_grant(&mut self, cx: &Context<'_>, depth: u8, asks: bool, view_number: u16, received: &Grants) {
         let news = !self.grants.covers(received);
         let settled = cx.is_quorum(self.grants.granted(0));
         self.grants.join(received);
@@ -372,15 +388,14 @@ impl LeaderLease {
         let behind = view_number.cmp(&self.known_view());
         let understood = behind.is_le() && (enough || received.covers(&self.grants));
         let nearer = self.answer.depth() < depth;
-        self.answer.on_heard(cx, Heard { depth, news, understood, enough });
+        self.answer.on_heard(cx, Heard { depth, news, understood, enough, asks });
         if behind.is_gt() {
             self.answer.say(cx); // and shows that it has missed a view
         } else if behind.is_lt() && nearer {
             self.view_at = Some(self.view_at.unwrap_or_else(|| cx.now.after(crowd(cx))));
         }
-        let leads = self.answer.depth() == 0;
-        if leads && !settled && cx.is_quorum(self.grants.granted(0)) {
-            self.answer.settle(cx);
+        if !settled && cx.is_quorum(self.grants.granted(0)) {
+            self.answer.on_enough(cx);
         }
     }
 
@@ -410,8 +425,8 @@ impl LeaderLease {
         }
         if self.answer.poll(cx) {
             let (count, granted) = self.grants.to_message();
-            let (depth, view_number) = (self.answer.depth(), self.known_view());
-            out.send(cx.peers, Message::Grant { term, depth, view_number, count, granted });
+            let (depth, asks, view_number) = (self.answer.depth(), self.answer.asks(), self.known_view());
+            out.send(cx.peers, Message::Grant { term, depth, asks, view_number, count, granted });
         }
     }
 

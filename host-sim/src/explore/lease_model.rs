@@ -38,7 +38,7 @@ const TIMING: Timing = Timing {
 
 /// The same, and half a heartbeat more from heartbeat `FIRST_LONG` on.
 const LONGER: Timing = Timing { heartbeat_max: Duration::from_millis(1_500), ..TIMING };
-const FIRST_LONG: u32 = 8;
+const FIRST_LONG: u32 = 4;
 
 /// A node at some moment: its lease, and in which tick it started (0: long ago).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -332,7 +332,7 @@ fn essence(from: usize, to: usize, message: Message) -> Option<Message> {
         Message::Grant { term, count, granted, .. } if term.by == id(to) => {
             let granted = granted.map(|set| set.and(NodeSet::slot(from)));
             let news = granted.iter().any(|set| !set.is_empty());
-            news.then_some(Message::Grant { term, depth: 1, view_number: 0, count, granted })
+            news.then_some(Message::Grant { term, depth: 1, asks: true, view_number: 0, count, granted })
         }
         Message::Grant { .. } | Message::View { .. } => None,
         Message::Release { .. } => Some(message),

@@ -113,6 +113,10 @@ impl<A: Election> Election for TracedStage<A> {
         self.stage.hurry(now);
     }
 
+    fn on_informed(&mut self, set: NodeSet) {
+        self.stage.on_informed(set);
+    }
+
     fn take_deposed(&mut self) -> bool {
         self.stage.take_deposed()
     }

@@ -30,6 +30,14 @@ fn a_room_larger_than_a_table_has_one_leader() {
 }
 
 #[test]
+fn with_a_quorum_a_grid_and_a_line_have_one_leader_that_stays() {
+    for name in ["quorum-grid16", "quorum-line12", "quorum-line30"] {
+        converges(&load(name), seeds(40, 1_000));
+    }
+    converges(&load("quorum-grid64"), seeds(20, 100));
+}
+
+#[test]
 fn a_best_node_that_reboots_or_is_cut_off_again_and_again_loses_the_leadership_for_good() {
     for name in ["rebooting-leader", "flapping-leader"] {
         let report = passes(&load(name), seeds(2, 20));

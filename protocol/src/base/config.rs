@@ -60,6 +60,9 @@ pub(crate) const CROWD: u32 = 12;
 /// From which heartbeat on those of a leader may be rare.
 pub(crate) const CALM_AFTER: u32 = 8;
 
+/// From which heartbeat on a leader asks for the longest lease: over many hops answers take longer than a short one leaves.
+pub(crate) const LONG_LEASE_AFTER: u32 = 4;
+
 /// From which heartbeat on their interval is twice, four times, eight times the first.
 const INTERVAL_DOUBLES_AT: [u32; 3] = [CALM_AFTER, 32, 48];
 
@@ -150,10 +153,10 @@ impl Timing {
         self.heartbeat.times(u32::from(self.heartbeats_missed_max)).plus(self.heartbeat.mul_ratio(1, 4))
     }
 
-    /// Returns the length of the lease that a leader's heartbeat of this number asks for: longer from when on its heartbeats
-    /// are rare.
+    /// Returns the length of the lease that a leader's heartbeat of this number asks for: longer from when on it is not quite
+    /// new, before its heartbeats become rare.
     pub(crate) fn lease_of(&self, heartbeat: u32) -> Duration {
-        if heartbeat >= CALM_AFTER { self.lease_max() } else { self.lease() }
+        if heartbeat >= LONG_LEASE_AFTER { self.lease_max() } else { self.lease() }
     }
 
     /// Returns the length of the longest lease. A node that lost its records is in quarantine for as long.

@@ -94,6 +94,11 @@ pub trait Election: Algorithm<Message: wire::Payload, Command = Command, Notice 
         let _ = now;
     }
 
+    /// Records that these nodes, by slot, are known to have the leader's last heartbeat: nobody needs to send it to them again.
+    fn on_informed(&mut self, set: NodeSet) {
+        let _ = set;
+    }
+
     /// Returns which candidate wins.
     fn winner(&self) -> Winner;
 

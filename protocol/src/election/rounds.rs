@@ -219,6 +219,10 @@ impl<R: Rounds> Election for R {
         self.candidacy_mut().leadership.hurry(now);
     }
 
+    fn on_informed(&mut self, set: NodeSet) {
+        self.candidacy_mut().leadership.on_informed(set);
+    }
+
     fn take_deposed(&mut self) -> bool {
         self.candidacy_mut().leadership.take_deposed() && Rounds::winner(self) == Winner::Highest
     }

@@ -17,6 +17,8 @@ pub enum Message {
         term: Term,
         /// How many hops the sender is from the elected node; 255 where it does not know.
         depth: u8,
+        /// Whether the sender waits for somebody nearer to say as much.
+        asks: bool,
         /// The number of the view that the sender knows.
         view_number: u16,
         /// The newest heartbeat that the sender knows.

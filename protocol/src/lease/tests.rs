@@ -18,6 +18,19 @@ fn notice(lease: &mut LeaderLease, input: Input<Message, Heartbeat>) -> Option<N
 }
 
 fn notice_at(lease: &mut LeaderLease, now: Instant, input: Input<Message, Heartbeat>) -> Option<Notice> {
+    step(lease, now, input).into_iter().find_map(|output| match output {
+        crate::algorithm::Output::Notify(notice) => Some(notice),
+        crate::algorithm::Output::Send { .. } => None,
+    })
+}
+
+/// Returns whether member 1 sends a message on `input`.
+fn sends(lease: &mut LeaderLease, input: Input<Message, Heartbeat>) -> bool {
+    let sent = |output| matches!(output, crate::algorithm::Output::Send { .. });
+    step(lease, at(0), input).into_iter().any(sent)
+}
+
+fn step(lease: &mut LeaderLease, now: Instant, input: Input<Message, Heartbeat>) -> Out {
     let mut roster = Roster::<3>::new();
     let [_, one, two] = [0, 1, 2].map(|id| roster.insert(NodeId(id)).unwrap());
     let others = NodeSet::first(3).without(NodeSet::slot(one));
@@ -45,10 +58,7 @@ fn notice_at(lease: &mut LeaderLease, now: Instant, input: Input<Message, Heartb
     };
     let mut out = Outbox::new();
     lease.handle(&cx, input, &mut out);
-    out.into_iter().find_map(|output| match output {
-        crate::algorithm::Output::Notify(notice) => Some(notice),
-        crate::algorithm::Output::Send { .. } => None,
-    })
+    out
 }
 
 #[test]
@@ -87,7 +97,7 @@ fn a_lease_counts_from_when_it_was_asked_for_to_the_microsecond() {
         let heartbeat = Heartbeat { leader: NodeId(1), term, count: 1, parent: NodeSet::EMPTY };
         notice_at(&mut lease, at(asked), Input::Command(heartbeat));
         let granted_by = [NodeSet::slot(2), NodeSet::EMPTY, NodeSet::EMPTY];
-        let message = Message::Grant { term, depth: 1, view_number: 0, count: 1, granted: granted_by };
+        let message = Message::Grant { term, depth: 1, asks: true, view_number: 0, count: 1, granted: granted_by };
         let grant = Input::Message { from: NodeId(2), sent_at: LamportTime(0), message };
         assert_eq!(notice_at(&mut lease, at(granted), grant), Some(Notice::Gained { term }));
         let end = at(asked).after(lease_at_holder(Timing::RADIO.lease()));
@@ -99,7 +109,7 @@ fn a_lease_counts_from_when_it_was_asked_for_to_the_microsecond() {
 #[test]
 fn a_promise_is_longer_once_the_leader_is_no_longer_new() {
     let term = Term { number: 1, by: NodeId(2) };
-    for (count, length) in [(7, Timing::RADIO.lease()), (8, Timing::RADIO.lease_max())] {
+    for (count, length) in [(3, Timing::RADIO.lease()), (4, Timing::RADIO.lease_max())] {
         let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
         notice(&mut lease, Input::Fact(Fact::Leader { leader: NodeId(2), term }));
         let heartbeat = Heartbeat { leader: NodeId(2), term, count, parent: NodeSet::slot(2) };
@@ -127,4 +137,50 @@ fn a_leader_that_restarted_leads_no_more_until_it_has_a_lease_again() {
     assert_eq!(step(Input::Fact(Fact::PeerReset(NodeSet::slot(2)))), (Some(Notice::Leaderless), None));
     assert_eq!(step(elected(new)), (None, None), "elected under a new term, it has no lease yet");
     assert_eq!(step(view(new)).1, Some((NodeId(2), new)));
+}
+
+#[test]
+fn an_answer_without_news_is_repeated_where_its_sender_waits_for_that() {
+    let term = Term { number: 1, by: NodeId(2) };
+    let mine = [NodeSet::slot(1), NodeSet::EMPTY, NodeSet::EMPTY];
+    let grant = |from, depth, asks| {
+        let message = Message::Grant { term, depth, asks, view_number: 0, count: 1, granted: mine };
+        Input::Message { from: NodeId(from), sent_at: LamportTime(0), message }
+    };
+    let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
+    notice(&mut lease, Input::Fact(Fact::Leader { leader: NodeId(2), term }));
+    let heartbeat = Heartbeat { leader: NodeId(2), term, count: 1, parent: NodeSet::slot(2) };
+    assert!(sends(&mut lease, Input::Command(heartbeat)), "it grants the lease");
+    assert!(lease.answer.asks());
+    sends(&mut lease, grant(2, 0, false));
+    assert!(!lease.answer.asks(), "the leader has understood");
+    assert!(!sends(&mut lease, grant(0, 2, false)));
+    assert!(sends(&mut lease, grant(0, 2, true)));
+}
+
+#[test]
+fn a_member_that_may_not_grant_yet_is_silent() {
+    let term = Term { number: 1, by: NodeId(2) };
+    let mut lease = LeaderLease::in_group(Mode::Quorum, NodeSet::first(3));
+    notice(&mut lease, Input::Fact(Fact::Leader { leader: NodeId(2), term }));
+    lease.promise = Some(Promise { to: NodeId(0), heartbeat: (term, 1), until: at(1_000_000) });
+    let heartbeat = Heartbeat { leader: NodeId(2), term, count: 1, parent: NodeSet::slot(2) };
+    assert!(!sends(&mut lease, Input::Command(heartbeat)));
+}
+
+#[test]
+fn a_leader_that_waited_in_vain_waits_longer_after_its_next_heartbeat() {
+    let term = Term { number: 1, by: NodeId(1) };
+    let group = NodeSet::first(3);
+    let mut lease = LeaderLease::in_group(Mode::Quorum, group);
+    notice(&mut lease, Input::Fact(Fact::Leader { leader: NodeId(1), term }));
+    let mut asked = at(0);
+    for (count, waits) in [(9, 500), (10, 750), (11, 1_000)] {
+        let heartbeat = Heartbeat { leader: NodeId(1), term, count, parent: NodeSet::EMPTY };
+        notice_at(&mut lease, asked, Input::Command(heartbeat));
+        let overdue = asked.after(Duration::from_millis(waits));
+        assert!(!lease.take_overdue(overdue.before(Duration::from_millis(1)), &Timing::RADIO, group, group));
+        assert!(lease.take_overdue(overdue, &Timing::RADIO, group, group), "heartbeat {count}");
+        asked = overdue;
+    }
 }

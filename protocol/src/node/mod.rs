@@ -101,7 +101,7 @@ pub struct Node<E: Election, M: Mutex, const N: usize, S: Service = NoService, G
 }
 
 /// By how much the failure detector's heartbeats are rarer where neither an election nor a lock nor a service depends on it.
-const DETECTOR_STRETCH: u8 = 6;
+const DETECTOR_STRETCH: u8 = 12;
 
 impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher> Node<E, M, N, S, G, K> {
     /// A node that has just booted.

@@ -185,6 +185,9 @@ impl<E: Election, M: Mutex, const N: usize, S: Service, G: Membership, K: Cipher
             runner.run(scope, stages.lease, &mut out, StageMessage::Lease, step);
             let group = self.shared.peers.group();
             let granted = self.lease.granted().without(granted).without(group.set_of(self.shared.config.me));
+            if let Some((_, count)) = self.heartbeat.filter(|_| !granted.is_empty()) {
+                self.election.on_informed(self.lease.granted_of(count));
+            }
             if self.detector.on_granted(granted, now) {
                 self.report_members(now);
             }

@@ -135,6 +135,10 @@ impl Election for AnyElection {
         each_election!(self, one => one.hurry(now));
     }
 
+    fn on_informed(&mut self, set: NodeSet) {
+        each_election!(self, one => one.on_informed(set));
+    }
+
     fn members(&self) -> NodeSet {
         each_election!(self, one => Election::members(one))
     }

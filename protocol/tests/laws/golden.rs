@@ -243,7 +243,10 @@ fn every_message_of_the_lease_is_pinned() {
     let (term, count, id) = (TERM, 7, NodeId(300));
     let granted = [NodeSet::first(9), NodeSet::EMPTY, NodeSet::slot(2)];
     let cases: &Cases<M> = &[
-        (M::Grant { term, depth: 5, view_number: 2, count, granted }, &[&[0], T, &[5, 2, 7, 0xFF, 3, 0, 4]]),
+        (
+            M::Grant { term, depth: 5, asks: true, view_number: 2, count, granted },
+            &[&[0], T, &[5, 1, 2, 7, 0xFF, 3, 0, 4]],
+        ),
         (M::View { term, number: 2, members: NodeSet::first(9) }, &[&[1], T, &[2, 0xFF, 3]]),
         (M::Release { term, count, leader: id }, &[&[2], T, &[7], X]),
     ];

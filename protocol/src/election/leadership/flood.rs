@@ -137,6 +137,13 @@ impl Leadership {
         }
     }
 
+    /// Records that these nodes have the current heartbeat: they have answered it.
+    pub(in crate::election) fn on_informed(&mut self, set: NodeSet) {
+        if let Flood::Listening { informed, .. } | Flood::Waiting { informed, .. } = &mut self.flood {
+            *informed = informed.with(set);
+        }
+    }
+
     /// Records that others have reached these neighbours. Of news each of them is to be heard.
     fn on_reached(&mut self, cx: &Context<'_>, set: NodeSet) {
         if let Flood::Listening { reached, left, .. } | Flood::Waiting { reached, left, .. } = &mut self.flood
