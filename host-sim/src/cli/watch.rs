@@ -198,7 +198,7 @@ fn key_rows(width: usize) -> Vec<String> {
     for key in KEYS {
         let last = rows.last_mut().expect("there is a first row");
         if last.is_empty() {
-            *last = key.to_owned();
+            last.push_str(key);
         } else if last.len() + 2 + key.len() < width {
             *last += "  ";
             *last += key;

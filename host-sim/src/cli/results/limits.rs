@@ -51,11 +51,11 @@ impl Effort {
     }
 
     /// Runs a network over so many seeds, whatever its checkers find.
-    fn network(self, network: Network, mode: &str, more: &str, seeds: u64) -> Result<Report, String> {
+    fn network(self, network: Network, mode: &str, tables: &str, seeds: u64) -> Result<Report, String> {
         let (name, nodes, topology, hops) = network;
         let text = format!(
             "name = \"{name}\"\nnodes = {nodes}\nduration = \"{}s\"\nsettle_time = \"10s\"\nmode = \"{mode}\"\n\
-             hops = {hops}\n[topology]\n{topology}\n[medium]\nkind = \"radio\"\nloss = \"10%\"\n{more}",
+             hops = {hops}\n[topology]\n{topology}\n[medium]\nkind = \"radio\"\nloss = \"10%\"\n{tables}",
             self.duration()
         );
         let scenario = Scenario::parse("results", &text, check::OF_LOCKS).map_err(|error| error.to_string())?;

@@ -1,5 +1,7 @@
 //! `conclave results`: measures everything on the page of results, and prints that page.
 
+#![expect(clippy::disallowed_types, reason = "how long a section takes, the wall clock tells")]
+
 #[cfg(unix)]
 mod boards;
 mod limits;
