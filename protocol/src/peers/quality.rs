@@ -1,8 +1,6 @@
 //! Link quality: the share of a peer's frames that arrive, with hysteresis so that a link at the edge does not flap.
 
-/// How many frames that are missing in a row count: a link that was away for longer, as a network that was partitioned, is
-/// no worse for that when it is back.
-const MISSING_MAX: u32 = 8;
+use super::window::WINDOW;
 
 /// Quality, of 255, from which a link is good.
 pub(super) const QUALITY_UP: u8 = 170;
@@ -31,7 +29,7 @@ impl LinkQuality {
 
     /// Records a frame received with quality `frame` after `missing` lost ones; returns whether the link became good.
     pub(crate) fn record(&mut self, missing: u32, frame: u8) -> bool {
-        for _ in 0..missing.min(MISSING_MAX) {
+        for _ in 0..missing.min(WINDOW) {
             self.value = average(self.value, 0);
         }
         self.value = average(self.value, frame);

@@ -1,14 +1,13 @@
 //! Sequence numbers of one peer's frames: duplicates are rejected, reordered frames accepted, losses counted.
 
 /// How many sequence numbers below the highest a late frame can still be distinguished from a duplicate.
-#[cfg(test)]
-const WINDOW: u32 = 32;
+pub(super) const WINDOW: u32 = 32;
 
 /// The sequence numbers received from one peer in its current boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SequenceWindow {
     highest: u32,
-    /// A bit for each of the 32 numbers below the highest.
+    /// A bit for each of the [`WINDOW`] numbers below the highest.
     received: u32,
 }
 
