@@ -54,10 +54,12 @@ mod answer;
 mod grants;
 mod message;
 mod notice;
+mod succession;
 mod view;
 
 pub use message::Message;
 pub use notice::{Heartbeat, Notice};
+pub(crate) use succession::Promised;
 
 /// A promise to grant no other node a lease before `until`, for a heartbeat of `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -320,7 +322,8 @@ impl LeaderLease {
     fn promise(&mut self, cx: &Context<'_>, to: NodeId, heartbeat: (Term, u32)) -> bool {
         let standing = self.promise.filter(|promise| promise.until > cx.now);
         let taken = standing.is_some_and(|promise| promise.to != to);
-        if taken || cx.uptime < lease_at_grantor(cx.timing.lease_max()) {
+        // Who has promised before, in this list of members or an earlier one, has forgotten nothing.
+        if taken || self.promise.is_none() && cx.uptime < lease_at_grantor(cx.timing.lease_max()) {
             return false;
         }
         // Never shorter than before: an earlier boot of that node may have been promised more.

@@ -32,6 +32,7 @@
 //!   finds the leader; the lease decides whether it may act; a lock grants access under a fence; a service is the
 //!   application with its snapshots, termination detection and clock.
 //! - [`node`]: the stages joined, one way in and one way out.
+//! - [`members`]: beside the node, the list of a group's members, changed while it runs.
 //! - [`registry`]: the list of all algorithms, and the enums that choose among them at run time.
 
 #![no_std]
@@ -62,6 +63,7 @@ pub mod base;
 pub mod election;
 pub mod lease;
 pub mod link;
+pub mod members;
 pub mod mutex;
 pub mod node;
 pub mod peers;

@@ -11,7 +11,7 @@ use crate::service::demo::{counter, diffusing, tokens};
 use crate::service::termination::{dijkstra_scholten, wave};
 use crate::service::{clock_sync, commit, requests, sequencer, snapshot};
 use crate::wire::{Cipher, FRAME_MAX, Kind, Kinded, Payload, Stage, open};
-use crate::{election, lease, mutex};
+use crate::{election, lease, members, mutex};
 
 mod any_algorithm;
 mod any_application;
@@ -111,6 +111,11 @@ name_services! {
 
 impl Kinded for lease::Message {
     const KIND: Kind = Kind::new(28);
+}
+
+/// Of frames that are marked and sealed apart: no stage gets them.
+impl Kinded for members::Message {
+    const KIND: Kind = Kind::new(31);
 }
 
 /// The kinds below the election, and the lease.

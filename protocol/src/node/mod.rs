@@ -46,9 +46,11 @@ mod payload;
 mod run;
 mod shared;
 mod stages;
+mod succession;
 
 pub use counters::Counters;
 pub use io::{Boot, Halt, Input, Notice, Stages};
+pub use succession::Succession;
 
 /// How many notices are queued: the host polls them after every input, and no input makes all stages notify at once.
 const NOTICES_MAX: usize = algorithm::OUTPUTS_MAX;

@@ -19,6 +19,7 @@ mod lelann;
 mod lock_chaos;
 mod lock_contract;
 mod maekawa;
+mod members;
 mod own_application;
 mod permission_locks;
 mod raymond;

@@ -8,6 +8,7 @@ use protocol::election::leadership::{Heir, LeaderMessage};
 use protocol::election::{bully, chang_roberts, clusters, invitation, lelann, ring, wireless, wireless_flat};
 use protocol::lease;
 use protocol::link::{Ack, Acks, RELIABLE_MAX, Refusal};
+use protocol::members::{self, Ballot, Change, List, Phase, Round};
 use protocol::mutex::Fence;
 use protocol::peers::detector::{AdvertisedCapacity, Heartbeat};
 use protocol::peers::table::Hello;
@@ -629,4 +630,37 @@ fn a_leaders_heartbeat_takes_no_more_than_34_bytes_and_a_pulse_no_more_than_32()
         let len = wire::seal(&KEY, &packet, &mut [0; FRAME_MAX]).unwrap();
         assert!(len <= most, "{len}");
     }
+}
+
+#[test]
+fn messages_about_the_list_of_members_are_pinned() {
+    use members::Message as M;
+    let ballot = Ballot { term: TERM, attempt: 2 };
+    let set = NodeSet::slot(0).with(NodeSet::slot(2));
+    let round = |phase| M::Round(Round { epoch: 300, ballot, phase });
+    let asking = |best| Phase::Asking { wanted: Change::Add(NodeId(300)), boot: 9, promised: set, best };
+    let cases: &Cases<M> = &[
+        (M::List(List::first(&[NodeId(300), NodeId(1)]).unwrap()), &[&[0, 1, 2, 1], X]),
+        (round(asking(None)), &[&[1], X, T, &[2, 0, 0], X, &[9, 5, 0]]),
+        (
+            round(asking(Some((ballot, Change::Remove(NodeId(1)), 0)))),
+            &[&[1], X, T, &[2, 0, 0], X, &[9, 5, 1], T, &[2, 1, 1, 0]],
+        ),
+        (
+            round(Phase::Storing { change: Change::Add(NodeId(300)), boot: 9, stored: set }),
+            &[&[1], X, T, &[2, 1, 0], X, &[9, 5]],
+        ),
+    ];
+    pin(31, cases);
+    let most = Ballot { term: TERM_MAX, attempt: u32::MAX };
+    let (change, all) = (Change::Add(NodeId(u32::MAX)), NodeSet::first(33));
+    let best = Some((most, change, u32::MAX));
+    let phase = Phase::Asking { wanted: change, boot: u32::MAX, promised: all, best };
+    let ids: std::vec::Vec<_> = (0..16).map(|id| NodeId(u32::MAX - id)).collect();
+    let longest = [
+        length(&M::Round(Round { epoch: u32::MAX, ballot: most, phase })),
+        length(&M::List(List::first(&ids).unwrap())) + 4, // and an epoch of five bytes
+    ];
+    assert_eq!(longest, [65, 87]);
+    assert!(longest.iter().all(|len| len + 18 + TAG_BYTES <= FRAME_MAX), "sender, boot, number, kind, destination");
 }
