@@ -31,6 +31,7 @@ impl Calm {
                 | EventKind::CapacityFault
                 | EventKind::Steady { .. }
                 | EventKind::Moved
+                | EventKind::NewList { .. }
         );
         if disturbs {
             self.disturbed_at = event.at;

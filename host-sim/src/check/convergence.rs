@@ -354,7 +354,9 @@ impl Observer for Convergence {
         match (event.kind, event.node) {
             (EventKind::Leads { .. }, Some(node)) => self.set_leader(node, Some(node)),
             (EventKind::Follows { leader, .. }, Some(node)) => self.set_leader(node, Some(leader)),
-            (EventKind::Leaderless | EventKind::Halted { .. }, Some(node)) => self.set_leader(node, None),
+            (EventKind::Leaderless | EventKind::Halted { .. } | EventKind::NewList { .. }, Some(node)) => {
+                self.set_leader(node, None);
+            }
             (EventKind::Boot { blank }, Some(node)) => {
                 self.accrue(node);
                 let status = &mut self.nodes[node as usize];
@@ -382,6 +384,9 @@ impl Observer for Convergence {
             (EventKind::Command { command: "call" }, node) => {
                 self.initiator = self.initiator.or(node);
                 self.open_phase(Some("election_us"));
+            }
+            (EventKind::Command { command: "add-member" | "remove-member" }, _) => {
+                self.open_phase(Some("list_change_us"));
             }
             (EventKind::Command { .. }, node) => {
                 if let Some(status) = node.and_then(|node| self.nodes.get_mut(node as usize)) {

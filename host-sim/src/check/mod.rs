@@ -114,7 +114,7 @@ macro_rules! checkers {
 
 checkers! {
     always: terms_grow, one_leader_per_term, frame_limit, nobody_halts, one_acts, consistent_cuts, sum_conserved,
-        no_early_end, clock_runs_on, exactly_once, leader_stays, one_order, atomic_commit, requests_end, messages_once;
+        no_early_end, clock_runs_on, exactly_once, leader_stays, one_order, atomic_commit, requests_end, messages_once, one_list;
     settled: one_leader, everyone_knows, best_leads, super_peer_in_reach, super_peers_apart, load_shared,
         one_chief;
     locks always: one_holder, fences_grow, no_stale_write;

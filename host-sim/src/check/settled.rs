@@ -149,7 +149,7 @@ impl Settled {
         });
         let quorum = match world.plan().mode {
             Mode::Available => 1,
-            Mode::Quorum => world.node_count() / 2 + 1,
+            Mode::Quorum => world.group_size() / 2 + 1,
         };
         let nodes: Vec<SettledNode> = up.collect();
         let clusters = scenario.horizon().map(|horizon| Clusters::of(world, scenario, horizon, &nodes));

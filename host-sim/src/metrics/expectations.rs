@@ -45,6 +45,7 @@ pub(super) fn unmet(expect: &Expect, outcomes: &[Outcome]) -> Vec<(u64, String)>
         ),
         (&["ordered"], expect.ordered, "messages were ordered"),
         (&["committed"], expect.committed, "transactions were committed"),
+        (&["list_changes"], expect.lists, "changes of the list were decided"),
         (&["messages_received"], expect.received, "clients received messages"),
     ];
     for (names, least, what) in counts {

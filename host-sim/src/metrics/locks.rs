@@ -55,7 +55,7 @@ impl Observer for LockMetrics {
             (EventKind::Lock { lock, event: lock_event }, Some(node)) => {
                 self.on_lock_event(event.at, node, lock, lock_event);
             }
-            (EventKind::Crash, Some(node)) => {
+            (EventKind::Crash | EventKind::NewList { .. }, Some(node)) => {
                 self.requested.retain(|&(by, _), _| by != node);
                 let orphans = self.held.iter().filter(|&(_, &holder)| holder == node);
                 self.orphaned.extend(orphans.map(|(&lock, _)| (lock, event.at)));

@@ -4,6 +4,7 @@ mod apps;
 pub mod distribution;
 mod expectations;
 pub mod frames;
+mod lists;
 mod locks;
 mod requests;
 pub mod run;
@@ -14,6 +15,7 @@ use crate::base::Micros;
 use crate::trace::{Observer, TraceEvent};
 use apps::AppMetrics;
 use frames::{FrameMetrics, Steady};
+use lists::ListMetrics;
 use locks::LockMetrics;
 use requests::RequestMetrics;
 
@@ -22,6 +24,7 @@ pub(crate) struct WorkloadMetrics {
     locks: LockMetrics,
     apps: AppMetrics,
     requests: RequestMetrics,
+    lists: ListMetrics,
     frames: FrameMetrics,
 }
 
@@ -35,7 +38,8 @@ impl WorkloadMetrics {
     }
 
     pub(crate) fn samples(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.locks.samples().chain(self.apps.samples()).chain(self.requests.samples()).chain(self.frames.samples())
+        let workloads = self.locks.samples().chain(self.apps.samples()).chain(self.requests.samples());
+        workloads.chain(self.lists.samples()).chain(self.frames.samples())
     }
 }
 
@@ -44,6 +48,7 @@ impl Observer for WorkloadMetrics {
         self.locks.observe(event);
         self.apps.observe(event);
         self.requests.observe(event);
+        self.lists.observe(event);
         self.frames.observe(event);
     }
 }

@@ -1,6 +1,7 @@
 //! The node that a scenario needs, decided when it is read: one world for all scenarios.
 
 use super::ScenarioNode;
+use super::changing_node::{ChangingLockNode, ChangingMember};
 use super::protocol_node::{AppNode, CommitNode, LockNode, Member, OrderedNode, ProtocolNode, ServiceNode};
 use crate::scenario::Scenario;
 use crate::sim::node::{Boot, NodeEvent, SimNode};
@@ -10,6 +11,7 @@ use protocol::base::capacity::Capacity;
 use protocol::base::records::Records;
 use protocol::base::term::Term;
 use protocol::election::Command;
+use protocol::members::{Change, List};
 use protocol::mutex::{self, Fence, LockId};
 use protocol::{Instant, NodeId};
 
@@ -74,11 +76,19 @@ any_node! {
     Commit: CommitNode,
     /// It makes requests, and answers those of others.
     Service: ServiceNode,
+    /// It elects in a group that changes.
+    Changing: ChangingMember,
+    /// It takes locks in a group that changes.
+    ChangingLock: ChangingLockNode,
 }
 
 impl ScenarioNode for AnyNode {
     fn plan(scenario: &Scenario) -> AnyPlan {
-        if scenario.world.locks.is_some() {
+        if scenario.members.is_some() && scenario.world.locks.is_some() {
+            AnyPlan::ChangingLock(ChangingLockNode::plan(scenario))
+        } else if scenario.members.is_some() {
+            AnyPlan::Changing(ChangingMember::plan(scenario))
+        } else if scenario.world.locks.is_some() {
             AnyPlan::Lock(LockNode::plan(scenario))
         } else if scenario.world.app.as_ref().is_some_and(AppPlan::is_ordered) {
             AnyPlan::Ordered(OrderedNode::plan(scenario))
@@ -125,6 +135,10 @@ impl SimNode for AnyNode {
 
     fn app_request(&mut self, now: Instant, request: AppRequest) {
         of!(self, node => node.app_request(now, request));
+    }
+
+    fn change_list(&mut self, now: Instant, change: Change) {
+        of!(self, node => node.change_list(now, change));
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -177,6 +191,14 @@ impl SimNode for AnyNode {
 
     fn chief(&self) -> Option<(NodeId, Term)> {
         of!(self, node => node.chief())
+    }
+
+    fn takes_part(&self) -> bool {
+        of!(self, node => node.takes_part())
+    }
+
+    fn list(&self) -> Option<&List> {
+        of!(self, node => node.list())
     }
 
     fn lie(plan: &AnyPlan, frame: &[u8], random: u64) -> Option<Box<[u8]>> {

@@ -1,6 +1,7 @@
 //! The nodes that are simulated, and the worlds that scenarios make of them.
 
 mod any_node;
+mod changing_node;
 pub(crate) mod insider;
 pub mod protocol_node;
 #[cfg(test)]

@@ -15,7 +15,7 @@ use protocol::base::term::Term;
 use protocol::election::Command;
 use protocol::lease;
 use protocol::mutex::{self, Fence, LockId, Mutex, NoMutex};
-use protocol::node::{Boot, Halt, Input, Notice, Stages};
+use protocol::node::{Boot, Halt, Input, Notice, Stages, Succession};
 use protocol::registry::{self, AnyElection, AnyMutex};
 use protocol::service::{Commit, NoService};
 use protocol::wire::{self, Cipher, Key, Payload};
@@ -87,6 +87,20 @@ impl<L, U> ProtocolPlan<L, U> {
     pub fn key(&self) -> Key {
         self.key.clone()
     }
+
+    /// Returns the settings of a node that chooses its group itself.
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Returns the same settings for another group.
+    pub(super) fn in_group(&self, members: &[NodeId]) -> Self
+    where
+        L: Clone,
+        U: Clone,
+    {
+        Self { group: Group::of(members).ok(), key: self.config.key.for_group(members), ..self.clone() }
+    }
 }
 
 impl<const ROOM: usize, L: Mutex, U: AppAdapter> ProtocolNode<ROOM, L, U> {
@@ -99,6 +113,21 @@ impl<const ROOM: usize, L: Mutex, U: AppAdapter> ProtocolNode<ROOM, L, U> {
     /// Hands a command to the service.
     pub fn service_command(&mut self, now: Instant, command: U::Command) {
         self.step(now, |node| node.handle(now, Input::Service(command)));
+    }
+
+    /// Returns the term in which the node may act as leader now.
+    pub(super) fn acting_term(&self, now: Instant) -> Option<Term> {
+        self.node.acting_term(now)
+    }
+
+    /// Returns what the node hands on to one with another list of members.
+    pub(super) fn succession(&self, now: Instant) -> Option<Succession> {
+        self.node.succession(now)
+    }
+
+    /// Stands by what the node before it has promised.
+    pub(super) fn succeed(&mut self, succession: Succession) {
+        self.node.succeed(succession);
     }
 
     /// Runs one input, and logs what the service did.

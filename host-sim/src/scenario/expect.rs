@@ -30,6 +30,8 @@ pub struct Expect {
     pub(crate) ordered: Option<u64>,
     /// The least number of transactions that are committed in one run.
     pub(crate) committed: Option<u64>,
+    /// The least number of changes of the list of members that are decided in one run.
+    pub(crate) lists: Option<u64>,
     /// The number of nodes and the sum of their tokens, if the application is a bank.
     pub(crate) tokens: Option<(u32, u64)>,
     /// The least share of requests that are answered, of those that end in one run.
@@ -61,6 +63,7 @@ impl Expect {
             self.terminations.map(|least| format!("terminations detected in a run: at least {least}")),
             self.ordered.map(|least| format!("messages ordered in a run: at least {least}")),
             self.committed.map(|least| format!("transactions committed in a run: at least {least}")),
+            self.lists.map(|least| format!("changes of the list decided in a run: at least {least}")),
             self.received.map(|least| format!("messages received by clients in a run: at least {least}")),
         ];
         let availability =
@@ -105,6 +108,8 @@ pub(super) fn expect(
         ("clock_skew_us", raw.clock_skew),
         ("round_trip_us", raw.round_trip),
         ("ordering_us", raw.ordering),
+        ("list_change_us", raw.list_change),
+        ("list_decision_us", raw.list_decision),
     ];
     let mut limits = Vec::new();
     for (measure, limit) in times {
@@ -127,6 +132,7 @@ pub(super) fn expect(
         terminations: raw.terminations.map(|Whole(terminations)| terminations as u64),
         ordered: raw.ordered.map(|Whole(ordered)| ordered as u64),
         committed: raw.committed.map(|Whole(committed)| committed as u64),
+        lists: raw.lists.map(|Whole(lists)| lists as u64),
         tokens,
         answered: raw.answered.map(|Share(share)| share),
         delivered: raw.delivered.map(|Share(share)| share),

@@ -16,7 +16,7 @@ use crate::workload::apps::AppPlan;
 use std::ops::Range;
 
 /// The values of `do`, and the keys that each takes besides `at`, `do`, `every` and `times`.
-const ACTIONS: [(&str, &[&str]); 25] = [
+const ACTIONS: [(&str, &[&str]); 27] = [
     ("crash", &["node", "records", "for"]),
     ("restart", &["node"]),
     ("restart-blank", &["node"]),
@@ -39,6 +39,8 @@ const ACTIONS: [(&str, &[&str]); 25] = [
     ("call", &["node"]),
     ("appoint", &["node"]),
     ("release", &["node"]),
+    ("add-member", &["node"]),
+    ("remove-member", &["node"]),
     ("snapshot", &["node"]),
     ("detect-termination", &["node"]),
     ("start", &["node", "units"]),
@@ -49,7 +51,7 @@ pub(super) fn steps(
     reader: &Reader<'_>,
     nodes: u32,
     duration: Micros,
-    app: Option<&AppPlan>,
+    (app, lists_change): (Option<&AppPlan>, bool),
     faults: Vec<Spanned<RawFault>>,
 ) -> Result<Vec<FaultStep>, ScenarioError> {
     let mut steps = Vec::new();
@@ -60,6 +62,10 @@ pub(super) fn steps(
         let action = Fault { reader, nodes, span, raw: &fault }.action()?;
         if let FaultAction::Request { request, .. } = action {
             app::check_request(reader, fault.action.span(), app, request)?;
+        }
+        if matches!(action, FaultAction::ChangeList { .. }) && !lists_change {
+            let text = "the list changes only where \"members\" says how many nodes are on it at first";
+            return Err(reader.error(fault.action.span(), text));
         }
         let Between { low: Time(at), high: Time(latest) } = *fault.at.get_ref();
         reader.check_order(fault.at.span(), at <= latest)?;
@@ -170,6 +176,8 @@ impl Fault<'_> {
             "call" => FaultAction::Call(self.target()?),
             "appoint" => FaultAction::Appoint(self.target()?),
             "release" => FaultAction::Release(self.target()?),
+            "add-member" => FaultAction::ChangeList { target: self.target()?, add: true },
+            "remove-member" => FaultAction::ChangeList { target: self.target()?, add: false },
             "snapshot" => self.request(AppRequest::Snapshot)?,
             "detect-termination" => self.request(AppRequest::DetectTermination)?,
             // The names were checked: this is "start".

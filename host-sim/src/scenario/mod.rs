@@ -80,6 +80,8 @@ pub struct Scenario {
     pub(crate) settle_time: Micros,
     /// The name of the election.
     pub election: String,
+    /// How many of the nodes are members at first, where the list of members changes: those with the lowest ids.
+    pub members: Option<u32>,
     /// The hop limit of reliable messages.
     pub hops: u8,
     /// The timeouts and intervals of the protocol.

@@ -16,6 +16,7 @@ pub(super) struct RawScenario {
     pub(super) settle_time: Option<Time>,
     pub(super) election: Option<Spanned<String>>,
     pub(super) mode: Option<Spanned<String>>,
+    pub(super) members: Option<Spanned<Whole<1, 32>>>,
     pub(super) hops: Option<Whole<1, 255>>,
     pub(super) drift_ppm: Option<Whole<0, 25_000>>,
     pub(super) boot_spread: Option<Time>,
@@ -204,6 +205,9 @@ pub(super) struct RawExpect {
     pub(super) received: Option<Whole<0, 1_000_000>>,
     pub(super) ordered: Option<Whole<0, 1_000_000>>,
     pub(super) committed: Option<Whole<0, 1_000_000>>,
+    pub(super) lists: Option<Whole<0, 1_000_000>>,
+    pub(super) list_change: Option<Spanned<RawLimit>>,
+    pub(super) list_decision: Option<Spanned<RawLimit>>,
     pub(super) ordering: Option<Spanned<RawLimit>>,
 }
 

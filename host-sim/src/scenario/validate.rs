@@ -161,6 +161,7 @@ pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str])
         seeds: raw.seeds.map_or(0..1, |Seeds(seeds)| seeds),
         settle_time: raw.settle_time.map_or(10_000_000, |Time(time)| time),
         election,
+        members: raw.members.as_ref().map(|members| members.get_ref().0 as u32),
         hops: raw.hops.map_or(1, |Whole(hops)| hops as u8),
         timing,
         expect: expect::expect(&reader, lock_checkers, tokens, raw.expect)?,
@@ -174,7 +175,7 @@ pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str])
             capacity: capacity(&reader, nodes, raw.capacity)?,
             drift_ppm: raw.drift_ppm.map_or(0, |Whole(ppm)| ppm as u32),
             boot_spread: raw.boot_spread.map_or(0, |Time(spread)| spread),
-            faults: faults::steps(&reader, nodes, duration, app.as_ref(), raw.faults)?,
+            faults: faults::steps(&reader, nodes, duration, (app.as_ref(), raw.members.is_some()), raw.faults)?,
             locks: locks::locks(&reader, nodes, &timing, raw.locks)?,
             app,
             requests: app::requests(&reader, raw.service)?,
@@ -200,6 +201,19 @@ pub(super) fn scenario(file: &str, source: &str, lock_checkers: &[&'static str])
         };
         let text = format!("{subject} in a group, which has at most {members_max} members");
         return Err(reader.error(raw.nodes.span(), text));
+    }
+    if let Some(members) = raw.members {
+        if mode != Mode::Quorum || scenario.world.app.is_some() || scenario.world.requests.is_some() {
+            let text = "the list changes in mode = \"quorum\" alone, and without an application or requests";
+            return Err(reader.error(members.span(), text));
+        }
+        if let Some(locks) = &scenario.world.locks {
+            let sizes = (2..=nodes).try_for_each(|size| supports(&locks.mutex, size, scenario.hops));
+            sizes.map_err(|text| reader.error(members.span(), text))?;
+        }
+        if members.get_ref().0 as u32 > nodes {
+            return Err(reader.error(members.span(), format!("there are only {nodes} nodes")));
+        }
     }
     if let Some(locks) = &scenario.world.locks {
         supports(&locks.mutex, nodes, scenario.hops).map_err(|text| reader.error(raw.nodes.span(), text))?;

@@ -49,6 +49,8 @@ pub(crate) enum FaultAction {
     Appoint(FaultTarget),
     /// The user releases nodes that were appointed.
     Release(FaultTarget),
+    /// The user lets the leader change the list of members.
+    ChangeList { target: FaultTarget, add: bool },
     /// The user asks something of the application.
     Request { target: FaultTarget, request: AppRequest },
 }

@@ -6,6 +6,7 @@ use protocol::base::capacity::Capacity;
 use protocol::base::records::Records;
 use protocol::base::term::Term;
 use protocol::election::Command;
+use protocol::members::{Change, List};
 use protocol::mutex::{self, Fence, LockId};
 use protocol::{Instant, NodeId};
 
@@ -42,6 +43,20 @@ pub enum NodeEvent {
     Lock(mutex::Notice),
     /// An action of the application.
     App(AppAction),
+    /// The node goes on with another list of members, or stops where it is not on it.
+    NewList(ListView),
+    /// A change that this node made as the leader is decided.
+    ListDecided,
+    /// The node asks for the command to yield.
+    Yields,
+}
+
+/// A list of members as it is traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListView {
+    pub(crate) epoch: u32,
+    /// A bit for each member, by its id.
+    pub(crate) members: u64,
 }
 
 /// A node: time and frames go in; frames, records and events come out.
@@ -74,6 +89,9 @@ pub trait SimNode: Sized {
 
     /// Handles a request to the application. A node without one ignores it.
     fn app_request(&mut self, _now: Instant, _request: AppRequest) {}
+
+    /// Changes the list of members, as its leader. A node whose list does not change ignores it.
+    fn change_list(&mut self, _now: Instant, _change: Change) {}
 
     /// Handles an expired deadline.
     fn handle_timeout(&mut self, now: Instant);
@@ -129,6 +147,16 @@ pub trait SimNode: Sized {
 
     /// Returns the chief among the super-peers, where they elect one.
     fn chief(&self) -> Option<(NodeId, Term)> {
+        None
+    }
+
+    /// Returns whether the node is a member of its group; one that is not is as good as down.
+    fn takes_part(&self) -> bool {
+        true
+    }
+
+    /// Returns the list of members that the node knows, where lists change.
+    fn list(&self) -> Option<&List> {
         None
     }
 

@@ -147,6 +147,7 @@ pub(crate) fn check(scenario: &Scenario, app: App) -> Result<(), SwarmError> {
         ),
         (world.capacity.noise > 0.0, "a board's capacity is given by its config page and has no noise"),
         (world.locks.is_some(), "boards contend for a lock if they are built with one: leave [locks] out"),
+        (scenario.members.is_some(), "the list of members of boards does not change: leave \"members\" out"),
         (world.app.is_some(), "boards run an application if they are built with one: leave [app] out"),
         (world.requests.is_some(), "boards make no requests: leave [service] out"),
         (world.drift_ppm > 0, "the clocks of emulated boards do not drift"),
@@ -180,6 +181,7 @@ fn cannot_do(action: &FaultAction) -> Option<&'static str> {
         FaultAction::Capacity { .. } => Some("a board's capacity is given by its config page and does not change"),
         FaultAction::Appoint(_) | FaultAction::Release(_) => Some("a board is appointed by its own host"),
         FaultAction::Yield(_) | FaultAction::Call(_) => Some("a board takes no commands to elect or to yield"),
+        FaultAction::ChangeList { .. } => Some("the list of members of boards does not change"),
         FaultAction::Request { .. } => {
             Some("boards begin snapshots and jobs by themselves, if they have an application")
         }

@@ -65,6 +65,8 @@ fn digest(kind: &EventKind) -> (u64, u64, u64) {
             (40 + tag, a, b)
         }
         EventKind::Steady { flaps } => (61, u64::from(*flaps), 0),
+        EventKind::NewList { epoch, members } => (62, u64::from(*epoch), *members),
+        EventKind::ListDecided => (63, 0, 0),
         EventKind::Clocks { synced, skew } => (60, u64::from(*synced), *skew),
     }
 }

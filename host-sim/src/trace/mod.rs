@@ -123,6 +123,15 @@ pub enum EventKind {
         /// The bound.
         reason: &'static str,
     },
+    /// The node goes on with another list of members, or stops where it is not on it.
+    NewList {
+        /// The epoch of the list.
+        epoch: u32,
+        /// The members: a bit for each, by its id.
+        members: u64,
+    },
+    /// A change of the list that this node made as the leader is decided.
+    ListDecided,
     /// A partition began.
     Partition,
     /// A partition ended.

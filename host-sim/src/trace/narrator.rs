@@ -78,6 +78,8 @@ impl Narrator {
             EventKind::Resume => Some(format!("node {node} resumes")),
             EventKind::Command { command } => Some(match command {
                 "yield" => format!("node {node} is asked to hand over"),
+                "add-member" => format!("node {node}, the leader, is asked to add a member"),
+                "remove-member" => format!("node {node}, the leader, is asked to remove a member"),
                 _ => format!("node {node} is asked for an election"), // the only other command
             }),
             EventKind::Leads { term } => {
@@ -101,6 +103,13 @@ impl Narrator {
                     format!("node {node} has lost its leader, node {before}")
                 })
             }
+            EventKind::NewList { epoch, members } => {
+                self.nodes.get_mut(node as usize)?.follows = None;
+                let is_member = members.checked_shr(node).is_some_and(|bits| bits & 1 == 1);
+                let place = if is_member { "on" } else { "not on" };
+                Some(format!("node {node} is {place} list {epoch}, of {} members", members.count_ones()))
+            }
+            EventKind::ListDecided => Some(format!("the change that node {node} made is decided")),
             EventKind::TwoLeaders { other } => Some(format!("node {node} LEADS WHILE node {other} MAY ACT")),
             EventKind::Halted { reason } => Some(format!("node {node} stopped itself: {reason}")),
             EventKind::Lock { lock, event } => lock_event(node, lock, event),

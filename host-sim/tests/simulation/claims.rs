@@ -101,3 +101,9 @@ fn the_flat_election_elects_the_best_too_at_a_higher_price() {
     let (flat, diffusing) = (converges(&load("cost-grid64-flat"), 5), converges(&load("cost-grid64"), 5));
     assert!(flat.frames["answer"] > 2.0 * diffusing.frames["report"], "{:?}", flat.frames);
 }
+
+#[test]
+fn f4_the_group_changes_while_it_runs_and_no_two_leaders_act() {
+    converges(&load("group-change"), seeds(20, 100));
+    passes(&load("group-storm"), seeds(60, 2_000));
+}

@@ -46,7 +46,13 @@ impl Fault for NeverStepsDown {
         match event {
             NodeEvent::Leads(_) => self.led = true,
             NodeEvent::Follows(leader, _) => self.led = leader == me,
-            NodeEvent::Leaderless | NodeEvent::Halted(_) | NodeEvent::Lock(_) | NodeEvent::App(_) => {} // the fault
+            NodeEvent::Leaderless
+            | NodeEvent::Halted(_)
+            | NodeEvent::Lock(_)
+            | NodeEvent::App(_)
+            | NodeEvent::NewList(_)
+            | NodeEvent::ListDecided
+            | NodeEvent::Yields => {} // the fault
         }
         event
     }

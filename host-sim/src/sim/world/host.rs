@@ -9,7 +9,7 @@ use crate::sim::event_queue::Kind;
 use crate::sim::fault_plan::StoredRecords;
 use crate::sim::flash::Flash;
 use crate::sim::frame_pool::FRAME_CAPACITY;
-use crate::sim::node::{Boot, NodeEvent, SUPERSEDED, SimNode};
+use crate::sim::node::{Boot, ListView, NodeEvent, SUPERSEDED, SimNode};
 use crate::trace::{EventKind, Observer};
 use protocol::base::capacity::Capacity;
 use protocol::base::quorum::Mode;
@@ -75,7 +75,9 @@ impl<M: SimNode> World<M> {
         self.emit(slot, EventKind::Boot { blank }, observer);
         self.pump(slot, observer);
         self.measure(slot, observer);
-        self.start_locks(slot);
+        if M::list(self.nodes[slot as usize].as_ref().expect("it has booted")).is_none() {
+            self.start_locks(slot); // where lists change, a node starts with its list
+        }
     }
 
     pub(super) fn crash(&mut self, slot: u32, observer: &mut impl Observer) {
@@ -299,6 +301,9 @@ impl<M: SimNode> World<M> {
             NodeEvent::Halted(reason) => (None, EventKind::Halted { reason }),
             NodeEvent::Lock(notice) => return self.lock_notice(slot, notice, observer),
             NodeEvent::App(action) => return self.app_action(slot, action, observer),
+            NodeEvent::NewList(list) => return self.new_list(slot, list, observer),
+            NodeEvent::ListDecided => return self.emit(slot, EventKind::ListDecided, observer),
+            NodeEvent::Yields => return self.command(slot, Command::Yield, observer),
         };
         self.states[slot as usize].leader = leader;
         self.emit(slot, kind, observer);
@@ -308,6 +313,18 @@ impl<M: SimNode> World<M> {
         if event == NodeEvent::Halted(SUPERSEDED) {
             self.crash(slot, observer);
             self.boot(slot, false, observer); // as a board does
+        }
+    }
+
+    /// Follows a node that goes on with another list of members, as one that reboots.
+    fn new_list(&mut self, slot: u32, list: ListView, observer: &mut impl Observer) {
+        self.stop_locks(slot);
+        self.in_flight.node_stopped(self.ids[slot as usize]);
+        self.states[slot as usize].leader = None;
+        self.disturb();
+        self.emit(slot, EventKind::NewList { epoch: list.epoch, members: list.members }, observer);
+        if self.nodes[slot as usize].as_ref().is_some_and(M::takes_part) {
+            self.start_locks(slot);
         }
     }
 

@@ -9,7 +9,12 @@ use crate::sim::medium::MediumPlan;
 use crate::sim::node::SimNode;
 use crate::sim::topology::Shape;
 use crate::trace::{EventKind, Observer};
+use protocol::NodeId;
 use protocol::election::Command;
+use protocol::members::Change;
+
+/// How many members a group keeps of which random ones are removed.
+const MEMBERS_KEPT: usize = 3;
 
 impl<M: SimNode> World<M> {
     /// Injects a fault that is not in the plan.
@@ -90,10 +95,41 @@ impl<M: SimNode> World<M> {
             FaultAction::Request { target, request } => {
                 self.each(&target, number, up, |world, slot| world.app_request(slot, request, observer));
             }
+            FaultAction::ChangeList { target, add } => self.change_list(&target, number, add, observer),
             FaultAction::Call(target) => {
                 self.each(&target, number, up, |world, slot| world.command(slot, Command::Call, observer));
             }
         }
+    }
+
+    /// Lets the acting leader add nodes to the list of members, or remove them: of random ones one that is up and no
+    /// member, or a member that is not the leader, as long as three are left. Without an acting leader nothing happens.
+    fn change_list(&mut self, target: &FaultTarget, number: u32, add: bool, observer: &mut impl Observer) {
+        let acting = (0..self.node_count()).find(|&slot| self.is_up(slot) && self.is_acting(self.ids[slot as usize]));
+        let Some(leader) = acting else { return };
+        let Some(list) = self.nodes[leader as usize].as_ref().and_then(M::list).cloned() else { return };
+        let listed = |slot: u32| list.contains(NodeId(self.ids[slot as usize]));
+        let slots = if *target == FaultTarget::Random {
+            let spare = add || list.members().len() > MEMBERS_KEPT;
+            let able =
+                |&slot: &u32| spare && listed(slot) != add && if add { self.is_up(slot) } else { slot != leader };
+            let able: Vec<u32> = (0..self.node_count()).filter(able).collect();
+            let draw = self.fault_rng.below(able.len().max(1) as u64) as usize;
+            able.get(draw).copied().into_iter().collect()
+        } else {
+            self.resolve(target, |_| true)
+        };
+        for &slot in &slots {
+            let id = NodeId(self.ids[slot as usize]);
+            let change = if add { Change::Add(id) } else { Change::Remove(id) };
+            let command = if add { "add-member" } else { "remove-member" };
+            self.emit(leader, EventKind::Command { command }, observer);
+            self.hand_in(leader, observer, |node, now| node.change_list(now, change));
+        }
+        if let Some(hits) = self.hits.get_mut(number as usize) {
+            hits.clone_from(&slots);
+        }
+        self.last_hit = slots;
     }
 
     /// Applies `hit` to every node that a fault hits, and records which it hit.

@@ -214,7 +214,7 @@ impl<M: SimNode> World<M> {
         let state = &self.states[slot];
         NodeView {
             position: self.points[slot],
-            power: self.power[slot],
+            power: if self.takes_part(slot as u32) { self.power[slot] } else { PowerState::Down },
             capacity: state.capacity,
             advertised: state.capacity.map(|all| self.nodes[slot].as_ref().map_or(all, |node| node.advertise(all))),
             may_lead: state.may_lead,
@@ -253,7 +253,7 @@ impl<M: SimNode> World<M> {
     /// Returns the components of the nodes that are up, by id, with links of at least `quality` in both directions.
     #[must_use]
     pub fn components(&self, quality: u8) -> Components {
-        let up = |slot| self.is_up(slot);
+        let up = |slot| self.is_up(slot) && self.takes_part(slot);
         let open = |a, b| self.medium.faults.connects(a, b);
         Components::find(&self.medium.links, quality, up, open).renumbered(&self.slots)
     }
@@ -275,6 +275,18 @@ impl<M: SimNode> World<M> {
         let links = &self.medium.links;
         let usable = |a, b| self.is_up(b) && self.medium.faults.connects(a, b) && links.quality(b, a) > 0;
         hops_from(links, self.slot(id), usable).into_iter().flatten().max().unwrap_or(0)
+    }
+
+    /// Returns how many members the last list has that any node knows; all nodes, where lists do not change.
+    pub(crate) fn group_size(&self) -> u32 {
+        let lists = self.nodes.iter().flatten().filter_map(M::list);
+        let last = lists.max_by_key(|list| list.epoch());
+        last.map_or(self.plan.nodes, |list| list.members().len() as u32)
+    }
+
+    /// Returns whether a node is a member of its group, or down.
+    fn takes_part(&self, slot: u32) -> bool {
+        self.nodes[slot as usize].as_ref().is_none_or(M::takes_part)
     }
 
     fn slot(&self, id: u32) -> u32 {
