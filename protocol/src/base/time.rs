@@ -1,7 +1,8 @@
 //! Time as supplied by the host.
 //!
 //! An [`Instant`] counts microseconds since an origin chosen by the host, and never decreases. A [`Duration`] is at
-//! most 71 minutes. All arithmetic saturates.
+//! most 71 minutes. All arithmetic saturates. In a board's image, what calculates with 64 bits stands once, not wherever it is
+//! used.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,7 @@ impl Instant {
 
     /// Returns the instant `duration` later.
     #[must_use]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(u64::from(duration.0)))
     }
@@ -104,6 +106,7 @@ impl Duration {
 
     /// Returns `part / whole` of this duration; all of it if `whole` is zero.
     #[must_use]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn mul_ratio(self, part: u32, whole: u32) -> Self {
         let product = u64::from(self.0).saturating_mul(u64::from(part));
         let ratio = product.checked_div(u64::from(whole)).unwrap_or(u64::from(self.0));
@@ -121,6 +124,7 @@ impl CoarseInstant {
     pub(crate) const ZERO: Self = Self(0);
 
     /// Rounds `at` down to a millisecond.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn of(at: Instant) -> Self {
         let millis = at.0.checked_div(1_000).unwrap_or(0) & u64::from(u32::MAX);
         Self(u32::try_from(millis).unwrap_or(0))
