@@ -1,7 +1,8 @@
 //! Clusters: super-peers of which none is within the horizon of another, and everybody is within the horizon of one.
 //!
 //! A super-peer sends beacons, which neighbours relay up to the horizon of k hops. A node that hears none within k waits,
-//! the longer the lower its capacity, and then serves itself. Of two super-peers within k the worse resigns at once.
+//! the longer the lower its capacity, and then serves itself. Of two super-peers within k the worse resigns: at once if it
+//! has only begun to serve, and otherwise after it has said so for as long as its clients may need to find another.
 //! The others follow the nearest they hear, the better of two as near, and keep the one they have where no other is nearer.
 //! A node that outranks all super-peers it hears serves itself, and those resign. So in the end the super-peers are what a
 //! greedy choice by capacity would make them: the best node, the best beyond its horizon, and so on.
@@ -89,7 +90,7 @@ pub struct Beacon {
     pub capacity: Capacity,
     /// The number of the beacon in this term.
     pub count: u32,
-    /// How often the interval to the next one has doubled.
+    /// How often the interval to the next one has doubled; 255 from a super-peer that leaves its clients to a better one.
     pub pace: u8,
     /// How many hops the sender is from the super-peer.
     pub hops: u8,

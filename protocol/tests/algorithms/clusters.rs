@@ -91,6 +91,24 @@ fn of_two_super_peers_that_meet_the_worse_resigns() {
 }
 
 #[test]
+fn a_super_peer_that_meets_a_better_one_serves_until_its_clients_have_another() {
+    // The better one, 4, comes within two hops of 1, and not within two of 0, which 1 serves.
+    let apart = |a: usize, b: usize| line(a, b) && (a < 4) == (b < 4);
+    let make = |index| (config(index), Clusters::new(2), NoMutex);
+    let mut net = Net::new(5, apart, make).with_capacities(|index| CAPACITIES[index]);
+    net.run_secs(60);
+    assert_eq!(leaders(&net), some(&[1, 1, 1, 1, 4]));
+    net.relink(|a, b| apart(a, b) || (a.min(b), a.max(b)) == (2, 4));
+    for _ in 0..400 {
+        net.run(Duration::from_millis(50));
+        let followed = leaders(&net);
+        let own = followed[0].and_then(|leader| followed[usize::try_from(leader).unwrap()]);
+        assert!(own.is_some() && own == followed[0], "{followed:?}: nobody serves node 0");
+    }
+    assert_eq!(leaders(&net), some(&[0, 0, 4, 4, 4]), "0 is the nearest of 1");
+}
+
+#[test]
 fn an_incumbent_is_not_unseated_by_a_little_more_capacity() {
     let make = |index| (config(index), Clusters::new(2), NoMutex);
     let mut net = Net::new(2, complete, make).with_capacities(|index| [5_000, 4_000][index]);

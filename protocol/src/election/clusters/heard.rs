@@ -17,6 +17,10 @@ pub(super) const PACE_MAX: u8 = 2;
 /// The same for the one that serves the whole network: its beacons reach every node.
 pub(super) const PACE_MAX_EVERYWHERE: u8 = 3;
 
+/// The pace of a super-peer that leaves its clients to a better one, and serves until they have another: it does not double
+/// its interval.
+pub(super) const LEAVING: u8 = u8::MAX;
+
 /// How many heartbeats a node waits for a beacon that is due, and asks for it, before the super-peer counts as lost.
 const GRACE_HEARTBEATS: u32 = 2;
 
@@ -86,13 +90,14 @@ pub(super) struct Heard {
 
 /// Returns the interval between beacons.
 pub(super) fn interval(timing: &Timing, pace: u8) -> Duration {
-    timing.heartbeat.times(1_u32.wrapping_shl(u32::from(pace.min(PACE_MAX_EVERYWHERE)))).min(timing.heartbeat_max)
+    let doublings = if pace == LEAVING { 0 } else { pace.min(PACE_MAX_EVERYWHERE) };
+    timing.heartbeat.times(1_u32.wrapping_shl(u32::from(doublings))).min(timing.heartbeat_max)
 }
 
 /// Returns how long a beacon counts: until some time after the next one, in which the node asks for it. Where the interval
 /// has not doubled yet, the ones after that may replace it.
 pub(super) fn lease(timing: &Timing, pace: u8) -> Duration {
-    if pace == 0 {
+    if pace == 0 || pace == LEAVING {
         return timing.lease();
     }
     interval(timing, pace).plus(timing.heartbeat.times(GRACE_HEARTBEATS))
@@ -143,6 +148,11 @@ impl Heard {
 
     pub(super) fn serves(&self) -> bool {
         self.status == Status::Serves
+    }
+
+    /// Returns whether it leaves its clients to a better one.
+    pub(super) const fn is_leaving(&self) -> bool {
+        self.pace == LEAVING
     }
 
     pub(super) const fn is_incumbent(&self) -> bool {

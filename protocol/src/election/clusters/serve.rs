@@ -1,6 +1,6 @@
 //! A node's own service as a super-peer: when it begins, its beacons, and when it resigns.
 
-use super::heard::{Heard, INCUMBENT_AFTER, Received, STEADY, Status, interval, lease};
+use super::heard::{Heard, INCUMBENT_AFTER, LEAVING, Received, STEADY, Status, interval, lease};
 use super::tier::{Reach, Role, Tier, message};
 use super::{Command, Notice, Out};
 use crate::algorithm::Context;
@@ -15,6 +15,9 @@ const STAGGERS_EVERYWHERE: u32 = 4;
 
 /// How many beacons a super-peer sends at each pace.
 const BEACONS_EACH_PACE: u8 = 8;
+
+/// From which beacon on a super-peer has clients that would miss it.
+const CLIENTS_AFTER: u32 = 2;
 
 /// How often a beacon is sent again to neighbours that are not known to have it.
 const REPEATS: u8 = 1;
@@ -33,16 +36,16 @@ impl<const HEARD: usize> Tier<HEARD> {
         let range = timing.stagger.times(hops);
         let rank = range.mul_ratio(u32::from(short), u32::from(Capacity::MAX.get()));
         let delay = rank.plus(jitter(timing.stagger.mul_ratio(1, 4), cx.random));
-        if self.others().next().is_none() {
+        if self.staying().next().is_none() {
             return Some(timing.boot_wait.minus(cx.uptime).plus(delay));
         }
-        if self.others().all(|other| self.is_closed(other)) {
+        if self.staying().all(|other| self.is_closed(other)) {
             return Some(timing.takeover_delay_unsettled.plus(delay)); // the best of the clients that hear no other takes some
         }
-        if self.others().any(|other| other.candidate > candidate) {
+        if self.staying().any(|other| other.candidate > candidate) {
             return None;
         }
-        let wait = if self.others().any(Heard::is_incumbent) {
+        let wait = if self.staying().any(Heard::is_incumbent) {
             timing.takeover_delay.max(timing.uptime_min.minus(cx.uptime))
         } else {
             timing.takeover_delay_unsettled
@@ -59,7 +62,7 @@ impl<const HEARD: usize> Tier<HEARD> {
         let received = Received { candidate, number, count: 0, pace: 0, hops: 0, left, load: 0 };
         let own = Heard::new(cx, NodeSet::EMPTY, &received);
         self.insert_own(own);
-        self.role = Role::Serving { next: cx.now.after(cx.timing.heartbeat), calm: 0 };
+        self.role = Role::Serving { next: cx.now.after(cx.timing.heartbeat), calm: 0, leave: None };
         out.notify(Notice::Gained { term: own.term() });
         self.send_own(cx, cx.timing.reflood_count, out);
     }
@@ -87,8 +90,9 @@ impl<const HEARD: usize> Tier<HEARD> {
     /// Sends the next beacon.
     pub(super) fn send_beacon(&mut self, cx: &Context<'_>, out: &mut Out) {
         let pace_max = self.pace_max();
-        let Role::Serving { next, calm } = &mut self.role else { return };
-        let pace = calm.checked_div(BEACONS_EACH_PACE).unwrap_or(0).min(pace_max);
+        let Role::Serving { next, calm, leave } = &mut self.role else { return };
+        let calm_pace = calm.checked_div(BEACONS_EACH_PACE).unwrap_or(0).min(pace_max);
+        let pace = if leave.is_some() { LEAVING } else { calm_pace };
         *calm = calm.saturating_add(1);
         *next = cx.now.after(interval(cx.timing, pace));
         if let Some(own) = self.entry(cx.me) {
@@ -107,7 +111,7 @@ impl<const HEARD: usize> Tier<HEARD> {
 
     /// Sends the next beacon soon, and the following ones at the shortest interval.
     fn hurry(&mut self, cx: &Context<'_>) {
-        if let Role::Serving { next, calm } = &mut self.role {
+        if let Role::Serving { next, calm, .. } = &mut self.role {
             *calm = 0;
             *next = (*next).min(cx.now.after(cx.timing.contention_window(cx.near.len())));
         }
@@ -164,12 +168,17 @@ impl<const HEARD: usize> Tier<HEARD> {
             let steady = other.steady >= STEADY || !own.is_incumbent();
             other.candidate > rank && steady && !self.are_both_needed(&own, other)
         };
-        if self.candidate(cx).is_none() || self.others().any(|other| better(&other)) {
+        let outranked = self.staying().any(|other| better(&other));
+        if self.candidate(cx).is_none() || (outranked && !self.linger(cx, &own, out)) {
             self.resign(cx, out);
             return true;
         }
+        if outranked {
+            return false;
+        }
+        self.stay(cx);
         // The worse ones resign when they hear this one: soon, and under a term above theirs.
-        let worse = self.others().filter(|other| other.candidate < rank && !self.are_both_needed(&own, other));
+        let worse = self.staying().filter(|other| other.candidate < rank && !self.are_both_needed(&own, other));
         if let Some(number) = worse.map(|other| other.number).max() {
             if number >= own.number {
                 self.rise_above(cx, number, out);
@@ -178,6 +187,32 @@ impl<const HEARD: usize> Tier<HEARD> {
             }
         }
         false
+    }
+
+    /// Returns whether this node, outranked, serves on for a while: so long that the best of the clients which hear no other
+    /// super-peer serves them. One that has only begun to serve has hardly a client yet, and a chief leaves nobody alone.
+    fn linger(&mut self, cx: &Context<'_>, own: &Heard, out: &mut Out) -> bool {
+        let Reach::Horizon(hops) = self.reach else { return false };
+        let Role::Serving { next, leave, .. } = &mut self.role else { return false };
+        if own.count < CLIENTS_AFTER {
+            return false;
+        }
+        if let Some(leave) = *leave {
+            return leave > cx.now;
+        }
+        let longest = cx.timing.stagger.times(u32::from(hops).saturating_add(1)); // of the clients' delays, and to be heard
+        (*leave, *next) = (Some(cx.now.after(longest)), cx.now);
+        self.send_beacon(cx, out);
+        true
+    }
+
+    /// Takes back that it leaves its clients: the better one is gone.
+    fn stay(&mut self, cx: &Context<'_>) {
+        if let Role::Serving { leave, .. } = &mut self.role
+            && leave.take().is_some()
+        {
+            self.hurry(cx);
+        }
     }
 
     /// Stops serving.

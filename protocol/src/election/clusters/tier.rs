@@ -19,8 +19,9 @@ pub(super) enum Role {
     Searching { serve: Option<Instant> },
     /// Follows a super-peer; serves at `serve`, if it outranks all it hears.
     Following { leader: NodeId, number: u32, serve: Option<Instant> },
-    /// Is a super-peer; its next beacon is due at `next`, and `calm` have passed since something changed.
-    Serving { next: Instant, calm: u8 },
+    /// Is a super-peer; its next beacon is due at `next`, and `calm` have passed since something changed. It resigns at
+    /// `leave`, in favour of a better one.
+    Serving { next: Instant, calm: u8, leave: Option<Instant> },
 }
 
 /// How far a tier reaches, and whom it prefers.
@@ -74,13 +75,13 @@ impl<const HEARD: usize> Tier<HEARD> {
         matches!(self.role, Role::Serving { .. })
     }
 
-    /// Returns the order in which super-peers are followed, the last one first: those that serve and have room, the
+    /// Returns the order in which super-peers are followed, the last one first: those that serve, stay and have room, the
     /// nearest, the best. Where their load is shared, those as near share the nodes by their capacities; where there is one
     /// for the whole network, it is the best.
-    pub(super) fn preference(&self, me: NodeId, heard: &Heard) -> (bool, bool, Reverse<u8>, u32, Candidate) {
+    pub(super) fn preference(&self, me: NodeId, heard: &Heard) -> ([bool; 3], Reverse<u8>, u32, Candidate) {
         let hops = if self.reach == Reach::Everywhere { 0 } else { heard.hops };
         let share = if self.limit.is_some() { share(me, heard.candidate) } else { 0 };
-        (heard.serves(), !heard.avoided, Reverse(hops), share, heard.candidate)
+        ([heard.serves(), !heard.is_leaving(), !heard.avoided], Reverse(hops), share, heard.candidate)
     }
 
     /// Returns the entry of the super-peer, which may be this node.
@@ -101,6 +102,11 @@ impl<const HEARD: usize> Tier<HEARD> {
     /// Returns the other super-peers.
     pub(super) fn others(&self) -> impl Iterator<Item = &Heard> {
         self.heard.iter().flatten().filter(|heard| heard.serves() && heard.hops > 0)
+    }
+
+    /// Returns the other super-peers that do not leave their clients to a better one.
+    pub(super) fn staying(&self) -> impl Iterator<Item = &Heard> {
+        self.others().filter(|heard| !heard.is_leaving())
     }
 
     pub(super) fn candidate(&self, cx: &Context<'_>) -> Option<Candidate> {
@@ -238,7 +244,7 @@ impl<const HEARD: usize> Tier<HEARD> {
     /// across a one-way link, or it would have resigned.
     fn is_missed_by_a_worse(&self, heard: &Heard) -> bool {
         let near = |other: &Heard| heard.hops.saturating_add(other.hops) <= self.horizon();
-        heard.serves() && self.others().any(|other| other.candidate < heard.candidate && near(other))
+        heard.serves() && self.staying().any(|other| other.candidate < heard.candidate && near(other))
     }
 
     /// Returns whether this node asks for the beacons of a super-peer: it follows it, or relays them to those that do.
@@ -287,7 +293,8 @@ impl<const HEARD: usize> Tier<HEARD> {
             Reach::Horizon(_) => best.hops < present.hops && best.steady >= STEADY && best.avoided == present.avoided,
             Reach::Everywhere => best.candidate > present.candidate,
         };
-        let moves = |present: &Heard| nearer(present) || (present.avoided && !best.avoided);
+        let stays = |present: &Heard| present.is_leaving() && !best.is_leaving();
+        let moves = |present: &Heard| nearer(present) || stays(present) || (present.avoided && !best.avoided);
         Some(*present.filter(|present| !moves(present)).unwrap_or(best))
     }
 
@@ -295,7 +302,7 @@ impl<const HEARD: usize> Tier<HEARD> {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let role = match self.role {
             Role::Searching { serve } | Role::Following { serve, .. } => serve,
-            Role::Serving { next, .. } => Some(next),
+            Role::Serving { next, leave, .. } => earliest(Some(next), leave),
         };
         let heard = self.heard.iter().flatten().filter_map(|heard| heard.deadline(self.asks(heard))).min();
         earliest(earliest(role, heard), earliest(self.abstain_until, self.tally.at))
