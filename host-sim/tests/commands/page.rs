@@ -193,6 +193,16 @@ fn the_page_shows_an_election_is_broken_by_hand_and_replays_natively() {
 }
 
 #[test]
+fn an_address_that_cannot_be_had_is_refused_before_anything_is_built() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let refusal = crate::support::refused(&["serve", "--no-open", "--port", &port]);
+    assert_eq!(refusal, format!("127.0.0.1:{port} is in use: choose another --port, or 0 for any that is free\n"));
+    let refusal = crate::support::refused(&["serve", "--no-open", "--listen", "192.0.2.1"]);
+    assert_eq!(refusal, "192.0.2.1 is no address of this machine\n");
+}
+
+#[test]
 fn every_lesson_runs_through() {
     let Some(program) = program() else {
         eprintln!("CHROMIUM IS MISSING: THE LESSONS WERE NOT TESTED. Install it with `apt install chromium`.");
