@@ -42,6 +42,8 @@ const sketch = document.createElement("canvas");
 
 /// Links that are longer, in sizes of the ground around a node, have no ground.
 const BRIDGE_MAX = 2.7;
+/// Of more nodes, the links have no ground: it would take most of the time.
+const BRIDGED_NODES_MAX = 300;
 
 /// Fills the ground of a cluster: discs around its nodes, and bridges along their links, or there would be holes.
 function fillGround(pen, { places, bridges }, size) {
@@ -70,7 +72,7 @@ export function drawGround(pen, ratio) {
   const clusters = new Map(leaders.map((leader) => [leader, { places: [], bridges: [] }]));
   const places = nodes.map((node) => (node[NODE.power] === UP && clusters.has(node[NODE.leader]) ? pixel(node) : null));
   places.forEach((place, id) => place && clusters.get(nodes[id][NODE.leader]).places.push(place));
-  for (const [from, to] of run.links) {
+  for (const [from, to] of nodes.length > BRIDGED_NODES_MAX ? [] : run.links) {
     const [a, b] = [places[from], places[to]], leader = nodes[from][NODE.leader];
     if (from > to || !a || !b || nodes[to][NODE.leader] !== leader) continue;
     const length = Math.hypot(b[0] - a[0], b[1] - a[1]);

@@ -40,7 +40,7 @@ export const view = {
 /// Where a node is in the picture.
 export const pixel = (node) => view.at(node[NODE.x], node[NODE.y]);
 /// The size of a node in the picture.
-export const radius = () => Math.max(3, Math.min(13, view.scale * (run.about.range ?? 15) * 0.13, view.scale * view.room * 0.17));
+export const radius = () => Math.max(3, Math.min(13, view.scale * (run.about.range ?? 15) * 0.13, view.scale * view.room * 0.2));
 
 /// Whether the size of the picture may have changed.
 let resized = true;
