@@ -40,11 +40,26 @@ export function letterOf(leader) {
 
 const sketch = document.createElement("canvas");
 
-function discs(pen, places, size) {
+/// Links that are longer, in sizes of the ground around a node, have no ground.
+const BRIDGE_MAX = 2.7;
+/// Of more nodes, the links have no ground: it would take most of the time.
+const BRIDGED_NODES_MAX = 300;
+
+/// Fills the ground of a cluster: discs around its nodes, and bridges along their links, or there would be holes.
+function fillGround(pen, { places, bridges }, size) {
   pen.beginPath();
   for (const [x, y] of places) {
     pen.moveTo(x + size, y);
     pen.arc(x, y, size, 0, 7);
+  }
+  for (const [[x, y], [toX, toY], length] of bridges) {
+    const [dx, dy] = [((toX - x) / length) * size * 0.62, ((toY - y) / length) * size * 0.62];
+    // In the direction of the discs: what both cover is covered.
+    pen.moveTo(x + dy, y - dx);
+    pen.lineTo(toX + dy, toY - dx);
+    pen.lineTo(toX - dy, toY + dx);
+    pen.lineTo(x - dy, y + dx);
+    pen.closePath();
   }
   pen.fill();
 }
@@ -54,21 +69,29 @@ export function drawGround(pen, ratio) {
   const { nodes, leaders } = run.state;
   if (leaders.length < 2) return;
   const reach = Math.max(radius() * 2.3, Math.min(radius() * 5, (run.about.range ?? 15) * view.scale * 0.42));
-  const clusters = new Map(leaders.map((leader) => [leader, []]));
-  for (const node of nodes) if (node[NODE.power] === UP) clusters.get(node[NODE.leader])?.push(pixel(node));
+  const clusters = new Map(leaders.map((leader) => [leader, { places: [], bridges: [] }]));
+  const places = nodes.map((node) => (node[NODE.power] === UP && clusters.has(node[NODE.leader]) ? pixel(node) : null));
+  places.forEach((place, id) => place && clusters.get(nodes[id][NODE.leader]).places.push(place));
+  for (const [from, to] of nodes.length > BRIDGED_NODES_MAX ? [] : run.links) {
+    const [a, b] = [places[from], places[to]], leader = nodes[from][NODE.leader];
+    if (from > to || !a || !b || nodes[to][NODE.leader] !== leader) continue;
+    const length = Math.hypot(b[0] - a[0], b[1] - a[1]);
+    if (length > 1 && length < BRIDGE_MAX * reach) clusters.get(leader).bridges.push([a, b, length]);
+  }
   const { width, height } = pen.canvas;
   if (sketch.width !== width || sketch.height !== height) [sketch.width, sketch.height] = [width, height];
-  for (const [leader, places] of clusters) {
+  for (const [leader, cluster] of clusters) {
     pen.fillStyle = colourOf(leader);
     pen.globalAlpha = 0.17;
-    discs(pen, places, reach);
+    fillGround(pen, cluster, reach);
     pen.globalAlpha = 1;
-    if (leaders.length <= EDGES_MAX && places.length > 0) drawEdge(pen, ratio, leader, places, reach);
+    if (leaders.length <= EDGES_MAX && cluster.places.length > 0) drawEdge(pen, ratio, leader, cluster, reach);
   }
 }
 
-/// The edge is what is left of larger discs without smaller ones.
-function drawEdge(pen, ratio, leader, places, reach) {
+/// The edge is what is left of a larger ground without a smaller one.
+function drawEdge(pen, ratio, leader, cluster, reach) {
+  const { places } = cluster;
   const xs = places.map(([x]) => x), ys = places.map(([, y]) => y);
   const [left, top] = [Math.max(0, Math.min(...xs) - reach - 3), Math.max(0, Math.min(...ys) - reach - 3)];
   const [right, bottom] = [Math.min(view.width, Math.max(...xs) + reach + 3), Math.min(view.height, Math.max(...ys) + reach + 3)];
@@ -77,9 +100,9 @@ function drawEdge(pen, ratio, leader, places, reach) {
   draft.setTransform(ratio, 0, 0, ratio, 0, 0);
   draft.clearRect(left, top, right - left, bottom - top);
   draft.fillStyle = colourOf(leader);
-  discs(draft, places, reach + 1);
+  fillGround(draft, cluster, reach + 1);
   draft.globalCompositeOperation = "destination-out";
-  discs(draft, places, reach - 1);
+  fillGround(draft, cluster, reach - 1);
   draft.globalCompositeOperation = "source-over";
   pen.drawImage(sketch, left * ratio, top * ratio, (right - left) * ratio, (bottom - top) * ratio, left, top, right - left, bottom - top);
 }

@@ -1,11 +1,27 @@
 // Breaking the network: every act is a fault of a scenario, the table `[[faults]]` but for its moment.
 
-import { $, quoted } from "./dom.js";
-import { NODE, DOWN, PAUSED, act, renew, run } from "./run.js";
+import { $, complain, quoted } from "./dom.js";
+import { NODE, DOWN, OUTSIDE, PAUSED, UP, act, renew, run } from "./run.js";
 import { select, selection } from "./selection.js";
 import { view } from "./view.js";
 
-const onNode = (word) => selection.node !== null && act(`do = ${quoted(word)}\nnode = ${selection.node}`);
+/// Whether an act does something to a node with this power; what it does not do is no act.
+const DOES = {
+  crash: (power) => power !== DOWN, pause: (power) => power === UP || power === OUTSIDE, resume: (power) => power === PAUSED,
+  call: (power) => power === UP, "add-member": (power) => power === OUTSIDE, "remove-member": (power) => power !== OUTSIDE,
+};
+export const does = (word, node) => DOES[word]?.(node[NODE.power]) ?? true;
+
+function onNode(word) {
+  if (selection.node === null || !does(word, run.state.nodes[selection.node])) return;
+  act(`do = ${quoted(word)}\nnode = ${selection.node}`);
+}
+
+/// The acting leader changes the list of members; without one nothing would happen.
+function changeList(word) {
+  if (run.state.nodes.some((node) => node[NODE.acts])) onNode(word);
+  else complain("No node may act as the leader now, and nobody else changes the list of members.");
+}
 
 /// A node that is up is crashed first.
 function reboot(word) {
@@ -14,7 +30,10 @@ function reboot(word) {
   onNode(word);
 }
 
-export const crashLeader = () => act('do = "crash"\nnode = "leader"');
+export function crashLeader() {
+  if (run.state.nodes.some((node) => node[NODE.leader] >= 0)) act('do = "crash"\nnode = "leader"');
+  else complain("Nobody leads now: there is no leader to crash.");
+}
 export const heal = () => act('do = "heal"');
 export const carry = (id, x, y) => act(`do = "move"\nnode = ${id}\nposition = [${x.toFixed(2)}, ${y.toFixed(2)}]`);
 
@@ -51,6 +70,7 @@ export function removeNode() {
 export const ACTIONS = {
   crash: () => onNode("crash"), restart: () => reboot("restart"), "restart-blank": () => reboot("restart-blank"),
   pause: () => onNode("pause"), resume: () => onNode("resume"), call: () => onNode("call"),
+  "add-member": () => changeList("add-member"), "remove-member": () => changeList("remove-member"),
 };
 export const pauseOrResume = () => selection.node !== null && onNode(run.state.nodes[selection.node][NODE.power] === PAUSED ? "resume" : "pause");
 

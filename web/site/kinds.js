@@ -14,6 +14,7 @@ export const STYLES = {
   request: style("request, answer", "#1f8fc4", "chevron"),
   wave: style("snapshot, wave", "#8c6d31", "bow"),
   clock: style("clock", "#8f63cc", "half"),
+  members: style("list of members", "#7a8b00", "lines"),
   lost: style("lost", "#d9362f", "cross"),
 };
 
@@ -21,7 +22,7 @@ const REPLIES = ["report", "answer", "ok", "here", "veto"];
 const OF_LEADERS = ["leader", "elected", "coordinator", "leader-heartbeat", "pulse", "beacon", "resigned"];
 const OF_TOKENS = ["token", "privilege", "token-lease"];
 /// The style of each part of a node, where one is enough for all its messages.
-const OF_PARTS = { peers: "hello", link: "ack", lease: "lease", snapshot: "wave", wave: "wave", "dijkstra-scholten": "wave", "clock-sync": "clock", requests: "request" };
+const OF_PARTS = { peers: "hello", link: "ack", lease: "lease", snapshot: "wave", wave: "wave", "dijkstra-scholten": "wave", "clock-sync": "clock", requests: "request", members: "members" };
 
 /// The style of a message by the part of a node that sends it, which is what the simulator says, and by its name.
 export function styleOf(part, name) {
@@ -35,7 +36,7 @@ const PARTS_BY_NAME = {
   election: [...OF_LEADERS, "election", "probe", "broadcast", "number", "seek", "alert", "ask", "doubt", "bid", "raise", "report", "ok", "here", "veto"],
   lock: [...OF_TOKENS, "token-request", "try", "repeat", "full", "recall", "recall-ack", "refuse", "reply", "inquire", "relinquish"],
   snapshot: ["marker", "fragment", "abort"], wave: ["query", "continue", "terminate", "resync", "signal", "announce", "broken"],
-  "clock-sync": ["poll", "adjust"], requests: ["refused"],
+  "clock-sync": ["poll", "adjust"], requests: ["refused"], members: ["list", "ask-change", "store-change"],
 };
 
 /// The part that sends a message, as far as names tell: a trace says no more. `names` are those of all its messages.
@@ -64,6 +65,9 @@ const SHAPES = {
     pen.rect(x - size * 0.35, y - size, size * 0.7, size * 2);
   },
   bow: (pen, x, y, size) => polygon(pen, [x - size, y - size], [x + size, y + size], [x + size, y - size], [x - size, y + size]),
+  lines(pen, x, y, size) {
+    for (const at of [-1, 0, 1]) pen.rect(x - size, y + at * size * 0.8 - size * 0.22, size * 2, size * 0.44);
+  },
   dash: (pen, x, y, size) => pen.rect(x - size, y - size * 0.3, size * 2, size * 0.6),
   cross(pen, x, y, size) {
     pen.moveTo(x - size, y - size);

@@ -2,7 +2,7 @@
 
 import { EDGES_MAX, colourOf, letterOf } from "./clusters.js";
 import { shape, star } from "./kinds.js";
-import { DOWN, NODE, PAUSED, UP, run } from "./run.js";
+import { DOWN, NODE, OUTSIDE, PAUSED, UP, run } from "./run.js";
 import { colours, pixel, plate, radius, view } from "./view.js";
 
 /// Nodes smaller than that are squares without dashes: of thousands, circles would take most of the time.
@@ -38,7 +38,7 @@ export function drawNodes(pen) {
     }
   });
   if (labels) drawFences(pen, holders, size);
-  drawLeaders(pen, stars, size, labels);
+  drawLeaders(pen, stars, size, labels, (id) => waiting.has(id) && !holders.has(id));
 }
 
 /// Text that stays legible over lines.
@@ -60,12 +60,24 @@ function drawNode(pen, node, leads, x, y, size, letters) {
     pen.fillRect(x - size * 0.8, y - size, size * 0.55, size * 2);
     return pen.fillRect(x + size * 0.25, y - size, size * 0.55, size * 2);
   }
+  if (power === OUTSIDE) return drawOutsider(pen, x, y, size);
   if (leads) drawLeader(pen, node, x, y, size);
   else if (size < TINY) {
     if (leader >= 0) pen.fillRect(x - size * 0.9, y - size * 0.9, size * 1.8, size * 1.8);
     else pen.strokeRect(x - size * 0.7, y - size * 0.7, size * 1.4, size * 1.4);
   } else drawFollower(pen, leader, x, y, size, letters);
   if (size >= GAUGE_FROM) drawGauge(pen, node[NODE.capacity], x, y, leads ? size * 2.15 : size + 4, colour);
+}
+
+/// A node that is no member of the group.
+function drawOutsider(pen, x, y, size) {
+  pen.setLineDash([2, 3]);
+  pen.beginPath();
+  pen.arc(x, y, size, 0, 7);
+  pen.fillStyle = colours.ground;
+  pen.fill();
+  pen.stroke();
+  pen.setLineDash([]);
 }
 
 function drawLeader(pen, node, x, y, size) {
@@ -134,14 +146,14 @@ function drawFences(pen, holders, size) {
 }
 
 /// The names of leaders, over all nodes, or the labels of their neighbours would cross them.
-function drawLeaders(pen, stars, size, labels) {
+function drawLeaders(pen, stars, size, labels, waits) {
   const { nodes, leaders } = run.state;
   pen.fillStyle = colours.ink;
   pen.font = "bold 12px system-ui";
   for (const [id, x, y] of stars) {
     const letter = leaders.length > 1 ? letterOf(id) : "";
     const term = view.width < NARROW ? "" : `, term ${nodes[id][NODE.term]}`; // the list has it, too
-    const words = `${letter && `${letter}: `}${id} leads${term}`;
+    const words = `${letter && `${letter}: `}${id} leads${term}${waits(id) ? ", waits" : ""}`;
     // Where there is little room, a letter, or nothing.
     if (labels || leaders.length === 1) plate(pen, leaders.length > 24 ? `${letter}: ${id}` : words, x, y + size * 2.15 + 16);
     else if (leaders.length <= EDGES_MAX) plate(pen, letter, x, y + size * 2.1 + 12);

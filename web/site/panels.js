@@ -4,8 +4,9 @@ import { showCharts } from "./charts.js";
 import { colourOf, letterOf } from "./clusters.js";
 import { $, element, facts, listed, seconds } from "./dom.js";
 import { on } from "./events.js";
+import { does } from "./faults.js";
 import { STYLES, shape, styleOf } from "./kinds.js";
-import { LOG_MAX, NODE, PAUSED, UP, run, undo } from "./run.js";
+import { LOG_MAX, NODE, OUTSIDE, PAUSED, UP, run, undo } from "./run.js";
 import { selection } from "./selection.js";
 import { showSpacetime } from "./spacetime.js";
 import { sentence } from "./summary.js";
@@ -23,10 +24,10 @@ function show() {
   $("moment").value = Math.round((1000 * state.now) / run.about.duration);
   if (run.recording?.running) $("duration").textContent = seconds(run.about.duration, 0); // it grows
   $("moment").setAttribute("aria-valuetext", seconds(state.now));
+  showStatus();
   const now = performance.now();
   if (run.playing && now - shownAt < SHOW_EVERY_MS) return;
   shownAt = now;
-  showStatus();
   showLegend();
   showLog();
   showNode();
@@ -39,8 +40,9 @@ function show() {
 
 function showStatus() {
   const { state } = run, words = sentence(run.about, state);
-  $("status").textContent = words;
-  $("status").dataset.agrees = state.agrees;
+  if ($("status").textContent !== words) $("status").textContent = words;
+  $("status").dataset.agrees = state.up === 0 ? "" : state.agrees;
+  if (run.playing && performance.now() - shownAt < SHOW_EVERY_MS) return;
   canvas.setAttribute("aria-label", `Network of ${state.nodes.length} nodes at ${seconds(state.now)}. ${words}`);
 }
 
@@ -93,7 +95,7 @@ function showNode() {
   const node = run.state?.nodes[selection.node];
   $("node-name").textContent = node ? selection.node : "";
   $("node-hint").hidden = Boolean(node);
-  for (const button of document.querySelectorAll("[data-act], #capacity-form button, #capacity, #remove")) button.disabled = !node;
+  for (const button of document.querySelectorAll("[data-act], #capacity-form button, #capacity, #remove")) button.disabled = !node || !does(button.dataset.act, node);
   const lines = node ? run.state.lines?.[selection.node] : null;
   $("node-log").hidden = !lines?.length;
   $("node-log").textContent = lines?.join("\n") ?? "";
@@ -105,10 +107,10 @@ function factsOf(node, id) {
   const role = node[NODE.power] !== UP ? "nothing" : leader === id ? (node[NODE.acts] ? "it leads, and may act" : "it leads, and may not act") : leader < 0 ? "there is no leader" : `node ${leader} leads`;
   const links = run.links.filter(([from]) => from === id).map(([, to]) => to);
   return [
-    ["power", ["down", "up", "paused"][node[NODE.power]]], ["believes", role], ["term", node[NODE.term] || "none"],
+    ["power", ["down", "up", "paused", "up, and no member of the group"][node[NODE.power]]], ["believes", role], ["term", node[NODE.term] || "none"],
     ["capacity", node[NODE.capacity] < 0 ? "unfit to lead" : `${node[NODE.capacity]} of 10000`],
-    run.about.horizon ? ["served", differs ? "NO, no super-peer in reach" : `by a super-peer within ${run.about.horizon} hops`]
-      : ["agrees", differs ? "NO, others of its component follow another" : "with its component"],
+    ...(node[NODE.power] !== UP ? [] : [run.about.horizon ? ["served", differs ? "NO, no super-peer in reach" : `by a super-peer within ${run.about.horizon} hops`]
+      : ["agrees", differs ? "NO, others of its component follow another" : "with its component"]]),
     ["reaches", links.length > 20 ? `${links.length} nodes` : links.join(", ") || "nobody"],
   ];
 }
@@ -126,6 +128,7 @@ const CLUSTERS_SHOWN = 12;
 /// Who leads how many, and how many follow nobody or another than most of their component.
 function showClusters() {
   const { nodes, leaders, disagrees } = run.state;
+  const members = nodes.filter((node) => node[NODE.power] !== OUTSIDE).length;
   const followers = new Map(leaders.map((leader) => [leader, 0]));
   let alone = 0;
   for (const node of nodes) {
@@ -137,7 +140,7 @@ function showClusters() {
     const letter = leaders.length > 1 ? `${letterOf(leader)}: ` : "";
     const mark = element("span", { textContent: "★ ", ariaHidden: "true" });
     mark.style.color = colourOf(leader);
-    return element("li", {}, mark, `${letter}node ${leader} leads ${count} of ${nodes.length}, term ${nodes[leader][NODE.term]}${nodes[leader][NODE.acts] ? "" : ", and may not act"}`);
+    return element("li", {}, mark, `${letter}node ${leader} leads ${count} of ${members}, term ${nodes[leader][NODE.term]}${nodes[leader][NODE.acts] ? "" : ", and may not act"}`);
   });
   const differ = disagrees.filter(Boolean).length;
   const more = [];
@@ -185,7 +188,7 @@ const TAKES = { snapshot: ["tokens", "diffusing"], start: ["diffusing"], "detect
 function describe() {
   const { about } = run;
   const word = (name) => name.split(":")[0];
-  $("about").textContent = about.about;
+  $("about").textContent = about.about.replaceAll("`", "");
   $("duration").textContent = seconds(about.duration, 0);
   $("scenario").value = run.name ?? "";
   $("seed").value = run.seed;
@@ -194,6 +197,8 @@ function describe() {
   $("mutex").value = about.mutex ? word(about.mutex) : "none";
   $("app").value = about.app || (about.requests ? "requests" : "none");
   for (const id of ["election", "mode", "mutex", "app", "seed"]) $(id).disabled = Boolean(run.recording);
+  for (const id of ["add-member", "remove-member"]) document.querySelector(`[data-act=${id}]`).hidden = !about.members;
+  $("mark-outside").hidden = !about.members;
   for (const [id, kinds] of Object.entries(TAKES)) $(id).hidden = !kinds.includes(about.app);
   $("requests").hidden = !Object.values(TAKES).flat().includes(about.app);
   showActs();

@@ -6,7 +6,7 @@
 
 import { partByName } from "./kinds.js";
 
-const UP = 1, DOWN = 0, PAUSED = 2;
+const UP = 1, DOWN = 0, PAUSED = 2, OUTSIDE = 3;
 const SAMPLES_MAX = 600, SAMPLE_MIN = 250000;
 const QUESTIONS = ["open", "run", "step", "look", "act", "add-node", "without", "set", "save"];
 /// How many lines of each node's log are kept.
@@ -31,7 +31,7 @@ export class Recording {
     this.places = Array.from({ length: this.count }, (_, id) => [around(id, Math.cos), around(id, Math.sin)]);
     const locks = this.events.filter(({ event }) => event === "lock").reduce((most, { lock }) => Math.max(most, lock), -1) + 1;
     this.about = { name, about: `${name}: a recording of ${this.count} nodes, ${this.events.length} events.`, claims: [], nodes: this.count, election: "",
-      quorum: false, group: false, range: null, range_max: null, mutex: null, locks: locks ? Array.from({ length: locks }, (_, at) => `lock ${at}`) : null, app: false, text: "" };
+      quorum: false, group: false, range: null, range_max: null, mutex: null, members: this.events.some(({ event }) => event === "new-list"), locks: locks ? Array.from({ length: locks }, (_, at) => `lock ${at}`) : null, app: false, text: "" };
     this.hash = "of no run: a recording";
     this.refused = "This is a recording: it can be watched, and not be changed.";
     this.begin();
@@ -41,7 +41,7 @@ export class Recording {
     this.nodes = this.places.map(([x, y]) => [x, y, DOWN, -1, -1, 0, 0, 0, 0]);
     this.links = this.linksAtFirst ?? null;
     Object.assign(this, { at: 0, now: 0, frames: [], sentences: [], kinds: [], sent: [], samples: [], locks: new Map(), lines: this.places.map(() => []),
-      frameCount: 0, changes: 0, longestWait: 0, linksShown: false, mapped: false });
+      frameCount: 0, changes: 0, longestWait: 0, epoch: 0, linksShown: false, mapped: false });
   }
 
   answers(question) {
@@ -173,6 +173,14 @@ export class Recording {
       case "leaderless":
         Object.assign(node, { 4: -1, 6: 0 });
         return this.say(event, `node ${id} has no leader`);
+      case "new-list": {
+        // Ids of lists are below 64.
+        const member = Math.floor(event.members / 2 ** id) % 2 === 1;
+        Object.assign(node, { 2: member ? UP : OUTSIDE, 4: -1, 5: 0, 6: 0 });
+        if (event.epoch > this.epoch) this.say(event, `node ${id} is ${member ? "a" : "no"} member of list ${event.epoch}`);
+        this.epoch = Math.max(this.epoch, event.epoch);
+        return undefined;
+      }
       case "sent":
         this.sent[this.kind(event.kind)] += 1;
         this.frameCount += 1;

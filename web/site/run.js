@@ -7,8 +7,8 @@ import { summarize } from "./summary.js";
 
 /// The columns of a node.
 export const NODE = { x: 0, y: 1, power: 2, capacity: 3, leader: 4, term: 5, acts: 6, component: 7, served: 8 };
-/// What a node's column of power says.
-export const DOWN = 0, UP = 1, PAUSED = 2;
+/// What a node's column of power says; a node outside runs, and is no member of the group.
+export const DOWN = 0, UP = 1, PAUSED = 2, OUTSIDE = 3;
 
 export const catalogue = askSimulator({ ask: "catalogue" });
 export const run = {

@@ -40,17 +40,19 @@ const listOf = (names) => (names.length < 2 ? names.join("") : `${names.slice(0,
 const NAMED_MAX = 6;
 
 /// The state in a sentence, for those who look for the first time and for those who cannot see the picture.
-export function sentence({ horizon }, { nodes, up, leaders, agrees, disagrees }) {
+export function sentence({ horizon, members }, { nodes, up, leaders, agrees, disagrees }) {
   const differ = disagrees.filter(Boolean).length;
   if (up === 0) return "No node is up.";
+  const many = members ? "members" : "nodes";
+  if (members && leaders.length === 0) return `No member leads; ${up} are up.`;
   if (leaders.length === 0) return `No node leads; ${up} of ${nodes.length} are up.`;
   if (horizon) {
-    const many = leaders.length === 1 ? "1 super-peer" : `${leaders.length} super-peers`;
-    return `${many}: ${agrees ? "every node that is up has one in reach" : `${differ} of ${up} nodes have none in reach`}.`;
+    const serving = leaders.length === 1 ? "1 super-peer" : `${leaders.length} super-peers`;
+    return `${serving}: ${agrees ? "every node that is up has one in reach" : `${differ} of ${up} nodes have none in reach`}.`;
   }
   if (leaders.length === 1) {
-    if (agrees) return `Node ${leaders[0]} leads, and all ${up} nodes that are up agree.`;
-    return differ > 0 ? `Node ${leaders[0]} leads, and ${differ} of ${up} nodes disagree.` : `Node ${leaders[0]} leads, and a part of the network has no leader.`;
+    if (agrees) return `Node ${leaders[0]} leads, and all ${up} ${many} that are up agree.`;
+    return differ > 0 ? `Node ${leaders[0]} leads, and ${differ} of ${up} ${many} disagree.` : `Node ${leaders[0]} leads, and a part of the network has no leader.`;
   }
   const names = leaders.length > NAMED_MAX ? `${leaders.length} nodes lead` : `Nodes ${listOf(leaders)} lead`;
   return `${names}${agrees ? ", one in each connected part" : `, and ${differ} of ${up} nodes disagree with most of their part`}.`;

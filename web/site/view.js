@@ -9,6 +9,8 @@ export const colours = {};
 
 export const view = {
   scale: 1, x: 0, y: 0, width: 1, height: 1,
+  /// How many metres wide the room of a node is, on average.
+  room: Infinity,
   /// Whether all of it has to be drawn again.
   moved: true,
   fit() {
@@ -18,6 +20,7 @@ export const view = {
     const margin = Math.min(64, this.width / 8);
     const scale = Math.min((this.width - 2 * margin) / Math.max(1e-6, right - left), (this.height - 2 * margin) / Math.max(1e-6, bottom - top));
     this.scale = Number.isFinite(scale) ? Math.min(scale, 150) : 10;
+    this.room = nodes.length > 1 ? Math.max(right - left, bottom - top) / Math.sqrt(nodes.length) : Infinity;
     this.x = (left + right) / 2 || 0;
     this.y = (top + bottom) / 2 || 0;
     this.moved = true;
@@ -37,7 +40,7 @@ export const view = {
 /// Where a node is in the picture.
 export const pixel = (node) => view.at(node[NODE.x], node[NODE.y]);
 /// The size of a node in the picture.
-export const radius = () => Math.max(3, Math.min(13, view.scale * (run.about.range ?? 15) * 0.13));
+export const radius = () => Math.max(3, Math.min(13, view.scale * (run.about.range ?? 15) * 0.13, view.scale * view.room * 0.2));
 
 /// Whether the size of the picture may have changed.
 let resized = true;

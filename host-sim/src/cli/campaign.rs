@@ -66,7 +66,7 @@ const HOURS_MAX: f64 = 100_000.0;
 /// Plays the campaign; returns 0 if nothing was found and, in a long one, every kind of fault and message occurred.
 pub(super) fn run(args: &CampaignArgs) -> super::Ended {
     let campaign = campaign(args)?;
-    let bar = super::progress(campaign.runs, "{wide_bar} {pos}/{len} scenarios, {elapsed}, {eta} left");
+    let bar = super::progress(campaign.runs, "{wide_bar} {pos}/{len} scenarios, {elapsed}, {left}");
     let part = args.shards.part(0..campaign.runs);
     let played = match args.scenario {
         Some((network, faults)) => vec![campaign.play_on(network, faults)],

@@ -123,7 +123,7 @@ fn compare<C: Case, F: Figures>(
 ) -> super::Ended {
     let nodes = args.nodes.map(|nodes| super::in_range("--nodes", nodes, possible)).transpose()?;
     let sizes = nodes.map_or(default_sizes.to_vec(), |nodes| vec![nodes]);
-    let bar = super::progress(runs(&sizes) as u64, "comparing {bar:40} {pos}/{len} runs, {eta} left");
+    let bar = super::progress(runs(&sizes) as u64, "comparing {bar:40} {pos}/{len} runs, {left}");
     let comparison = comparison(&sizes, &|| bar.inc(1));
     bar.finish_and_clear();
     let text = if args.csv { show_csv } else { show };

@@ -1,7 +1,7 @@
 //! `conclave dissector`: the script with which Wireshark reads captures.
 
 use crate::nodes::protocol_node::key_of;
-use crate::pcap::dissector;
+use crate::pcap::{changing_group, dissector};
 use crate::{Scenario, check};
 use clap::Args;
 use protocol::NodeId;
@@ -20,8 +20,9 @@ pub(super) struct DissectorArgs {
     /// Open the frames of the group with this key of 32 hexadecimal digits. May be repeated.
     #[arg(long, value_name = "HEX", value_parser = key)]
     key: Vec<Key>,
-    /// The ids of the members of these groups, as their nodes have them; none where their election needs no members.
-    #[arg(long, value_name = "ID,...", value_delimiter = ',')]
+    /// The ids of the members of these groups, as their nodes have them; none where their election needs no members, or
+    /// where the list of members changes: its frames name the members.
+    #[arg(long, value_name = "ID,...", value_delimiter = ',', value_parser = super::id)]
     members: Vec<u32>,
 }
 
@@ -38,11 +39,14 @@ fn key(digits: &str) -> Result<Key, String> {
 
 /// Prints the script.
 pub(super) fn run(args: &DissectorArgs) -> super::Ended {
-    let scenarios = args.scenarios.iter().map(|file| Scenario::find(file, check::OF_LOCKS).map(|found| key_of(&found)));
-    let mut keys = scenarios.collect::<Result<Vec<_>, _>>()?;
+    let scenarios = args.scenarios.iter().map(|file| Scenario::find(file, check::OF_LOCKS));
+    let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
     let members: Vec<NodeId> = args.members.iter().copied().map(NodeId).collect();
-    let groups = args.group.iter().map(|name| Key::from_name(name)).chain(args.key.iter().cloned());
-    keys.extend(groups.map(|key| if members.is_empty() { key } else { key.for_group(&members) }));
-    super::print_text(&dissector(&keys));
+    let named = args.group.iter().map(|name| Key::from_name(name)).chain(args.key.iter().cloned());
+    let mut groups: Vec<Key> = named.collect();
+    let of_groups = groups.iter().map(|key| if members.is_empty() { key.clone() } else { key.for_group(&members) });
+    let keys: Vec<Key> = scenarios.iter().map(key_of).chain(of_groups).collect();
+    groups.extend(scenarios.iter().filter_map(changing_group));
+    super::print_text(&dissector(&keys, &groups));
     Ok(ExitCode::SUCCESS)
 }

@@ -26,7 +26,7 @@ mod watch;
 use crate::base::nearest::unknown;
 use crate::draw::map::Charset;
 use clap::{Parser, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
@@ -201,6 +201,11 @@ fn man(command: Option<&str>) -> Ended {
 /// How a command ends: with an exit code, or with the reason why it cannot run, for which the exit code is 2.
 type Ended = Result<ExitCode, String>;
 
+/// Returns the id of a node that a flag was given.
+fn id(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "the id of a node is a number".to_owned())
+}
+
 /// Returns a number that a flag was given, if it is possible.
 fn in_range(flag: &str, number: u64, possible: &RangeInclusive<u32>) -> Result<u32, String> {
     let (first, last) = (possible.start(), possible.end());
@@ -227,8 +232,11 @@ fn charset() -> Charset {
 
 /// Prints a report, as one JSON object or as text; returns 0 if it was printed and holds, otherwise 1.
 fn report<R: serde::Serialize>(report: &R, json: bool, text: fn(&R) -> io::Result<()>, holds: bool) -> ExitCode {
-    let printed = unless_closed(print(report, json, text)).is_ok();
-    if printed && holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let printed = unless_closed(print(report, json, text));
+    if let Err(error) = &printed {
+        eprintln!("the report cannot be written: {error}");
+    }
+    if printed.is_ok() && holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// A reader that closes the pipe, as `head` does, is no failure.
@@ -283,11 +291,20 @@ fn in_rows(text: &str, indent: usize, width: usize) -> String {
 fn progress(len: u64, template: &str) -> ProgressBar {
     let bar = if len > 1 && io::stderr().is_terminal() { ProgressBar::new(len) } else { ProgressBar::hidden() };
     let bar = match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
+        Ok(style) => bar.with_style(style.with_key("left", left)),
         Err(_) => bar,
     };
     bar.enable_steady_tick(std::time::Duration::from_millis(200)); // a step may take long
     bar
+}
+
+/// Writes how long a bar still takes; before its first step is done, nothing is known of that.
+fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    // What draws the bar ignores errors, too.
+    let _ = match state.pos() {
+        0 => out.write_str("? left"),
+        _ => write!(out, "{:#} left", HumanDuration(state.eta())),
+    };
 }
 
 /// Returns a flag that becomes true on SIGINT, SIGTERM or SIGHUP; on other systems than Unix it does not.

@@ -60,7 +60,7 @@ pub(super) const EXAMPLES: &str = "Examples:
   conclave run lan20-leader-crash --election ring:winner=lowest,direction=backward
   conclave run lock-storm --mutex suzuki-kasami --json";
 
-const BAR: &str = "{msg:.30} {wide_bar} {pos}/{len} seeds, {elapsed}, {eta} left";
+const BAR: &str = "{msg:.30} {wide_bar} {pos}/{len} seeds, {elapsed}, {left}";
 
 /// The most seeds of a run, whose outcomes are all kept until its report.
 const SEEDS_MAX: u64 = 1_000_000;

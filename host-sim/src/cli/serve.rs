@@ -8,7 +8,7 @@ use crate::swarm::{self, BoardNode, Fleet, Options, SwarmError};
 use crate::{Scenario, base::Micros};
 use clap::Args;
 use std::io::{self, IsTerminal as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -53,17 +53,23 @@ const ANNOUNCE_EVERY: Micros = 250_000;
 
 /// Serves until interrupted.
 pub(super) fn run(args: &ServeArgs) -> super::Ended {
-    let site = Site::build()?;
     if let Some(folder) = &args.export {
-        site.export(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Site::build()?.export(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         super::print_line(format_args!("{}: the page, for any web server", folder.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let address = SocketAddr::new(args.listen, args.port);
-    let failed = |error: io::Error| format!("{address}: {error}");
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AddrInUse => format!("{address} is in use: choose another --port, or 0 for any that is free"),
+        io::ErrorKind::AddrNotAvailable => format!("{} is no address of this machine", args.listen),
+        _ => format!("{address}: {error}"),
+    };
+    // What is built takes long: an address that cannot be had is refused first.
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    let site = Site::build()?;
     let interrupted = super::interrupts().map_err(failed)?;
     if !args.swarm {
-        let server = Server::bind(address, site, None).map_err(failed)?;
+        let server = Server::new(listener, site, None).map_err(failed)?;
         announce(args, &format!("http://{}/", server.address()), "the page");
         server.run(&interrupted).map_err(failed)?;
         return Ok(ExitCode::SUCCESS);
@@ -79,7 +85,7 @@ pub(super) fn run(args: &ServeArgs) -> super::Ended {
     let feed = Arc::new(Feed::new(&outline, sender));
     let live = Live::new(Arc::clone(&feed)).map_err(failed)?;
     let token = live.token().to_owned();
-    let server = Server::bind(address, site, Some(live)).map_err(failed)?;
+    let server = Server::new(listener, site, Some(live)).map_err(failed)?;
     announce(args, &format!("http://{}/#swarm={token}", server.address()), "the swarm");
     thread::scope(|scope| {
         scope.spawn(|| follow(&scenario, args.boards.seed, &options, &feed, acts, &interrupted));

@@ -7,7 +7,7 @@ use crate::nodes::{AnyNode, world};
 use crate::sim::fault_plan::{FaultAction, FaultStep, FaultTarget, PartitionCut, StoredRecords};
 use crate::sim::world::World;
 use crate::trace::TraceEvent;
-use crate::trace::narrator::Narrator;
+use crate::trace::narrator::{Narrator, time};
 use anstyle::Style;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -111,6 +111,7 @@ impl<'a> Watched<'a> {
             }
             b'+' | b'=' => self.speed = (self.speed * 2.0).min(128.0),
             b'-' => self.speed = (self.speed / 2.0).max(1.0 / 64.0),
+            b'k' if self.world.leader().is_none() => self.say("nobody leads: there is no leader to kill"),
             b'k' => self.inject(FaultAction::Crash(FaultTarget::Leader), "do = \"crash\"\nnode = \"leader\""),
             b'r' => {
                 let restart = FaultAction::Restart { target: FaultTarget::Last, records: StoredRecords::Kept };
@@ -127,6 +128,14 @@ impl<'a> Watched<'a> {
             _ => {} // no key of this
         }
         false
+    }
+
+    /// Shows a line about what a key did not do.
+    fn say(&mut self, words: &str) {
+        self.lines.push_back(format!("{}{words}", time(self.world.now())));
+        if self.lines.len() > LINES {
+            self.lines.pop_front();
+        }
     }
 
     fn inject(&mut self, action: FaultAction, table: &str) {
@@ -165,7 +174,8 @@ impl<'a> Watched<'a> {
         let mut row = rows as i64 + 1;
         if legend > 0 {
             let mut column = 1;
-            for mark in LEGEND {
+            let outside = self.scenario.members.map(|_| Mark::Outside);
+            for mark in LEGEND.into_iter().chain(outside) {
                 column = canvas.append(column, row, &mark.glyph(canvas.charset).to_string(), mark.style(0));
                 column = canvas.append(column, row, &format!(" {}", mark.word()), Style::new().dimmed()) + 2;
             }
@@ -238,6 +248,19 @@ mod tests {
         let hash = crate::metrics::run::run_of(&replayed, 1, &mut ()).hash;
         assert!(watched.summary().ends_with(&format!("trace hash {hash:016x}\n")), "{}", watched.summary());
         assert!(watched.on_key(Key::Character(b'q')));
+    }
+
+    #[test]
+    fn a_key_without_an_effect_is_no_fault_and_a_node_outside_of_the_group_is_not_down() {
+        let scenario = Scenario::find(Path::new("group-change"), crate::check::OF_LOCKS).unwrap();
+        let mut watched = Watched::new(&scenario, 1);
+        watched.advance();
+        watched.on_key(Key::Character(b'k'));
+        assert_eq!(watched.faults, "");
+        assert!(watched.lines.back().is_some_and(|line| line.ends_with("nobody leads: there is no leader to kill")));
+        let rows: Vec<String> = watched.draw(80, 30).rows(false).collect();
+        assert!(rows.iter().any(|row| row.contains("-4 1667")), "{rows:?}");
+        assert!(rows.iter().any(|row| row.contains("- no member")), "{rows:?}");
     }
 
     #[test]

@@ -150,9 +150,9 @@ fn halt_name(halt: Halt) -> &'static str {
     }
 }
 
-/// Returns the members of a scenario's group; none where it has no group.
+/// Returns the members of a scenario's group, at first where they change; none where it has no group.
 fn members_of(scenario: &Scenario) -> Vec<NodeId> {
-    let members = if scenario.is_group() { scenario.world.nodes } else { 0 };
+    let members = if scenario.is_group() { scenario.members.unwrap_or(scenario.world.nodes) } else { 0 };
     (0..members).map(NodeId).collect()
 }
 

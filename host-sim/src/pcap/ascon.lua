@@ -52,13 +52,31 @@ local function word(bytes, from)
         bor(lshift(bytes[from + 2], 16), lshift(bytes[from + 3], 24)))
 end
 
--- Opens the text, a list of bytes, with a key of 16 bytes; returns nothing where the tag is not that of header and text.
-local function open_with(key, nonce, header, text, tag)
+-- A state after its first permutation, and the words of the key.
+local function keyed(key, nonce)
     local k = { word(key, 1), word(key, 5), word(key, 9), word(key, 13) }
     local low = { 0x808c0001, k[1], k[3], word(nonce, 1), word(nonce, 9) }
     local high = { 0x00001000, k[2], k[4], word(nonce, 5), word(nonce, 13) }
     permute(low, high, 12)
     low[4], high[4], low[5], high[5] = bxor(low[4], k[1]), bxor(high[4], k[2]), bxor(low[5], k[3]), bxor(high[5], k[4])
+    return k, low, high
+end
+
+-- Derives the key of a group with one member more: what zeros encrypt to.
+local function derived(key, member)
+    local nonce = {}
+    for at = 0, 15 do nonce[at + 1] = at < 4 and math.floor(member / 256 ^ at) % 256 or at < 12 and 0 or 255 end
+    local _, low, high = keyed(key, nonce)
+    local bytes = {}
+    for _, half in ipairs { low[1], high[1], low[2], high[2] } do
+        for at = 0, 3 do bytes[#bytes + 1] = band(rshift(half, 8 * at), 0xff) end
+    end
+    return bytes
+end
+
+-- Opens the text, a list of bytes, with a key of 16 bytes; returns nothing where the tag is not that of header and text.
+local function open_with(key, nonce, header, text, tag)
+    local k, low, high = keyed(key, nonce)
 
     -- The place of a byte in the block: which half of which word, and its lowest bit there.
     local function place(at)

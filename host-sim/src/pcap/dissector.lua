@@ -2,14 +2,21 @@
 --
 -- Frames are found by the PAN id of the radio or by the UDP port; both are preferences of the protocol "CONCLAVE".
 -- Frames are opened with the keys below, and with those of the preference "Keys". The body of every kind is read by its
--- shape, which the program took from its own types.
+-- shape, which the program took from its own types. A group whose list of members changes has a key for each list: it
+-- is derived from the key of the group when a frame names the list.
 
 local VERSION = 2
 local TAG_BYTES = 8
+-- Frames about lists of members: their version, their kind, and the only member of the group whose key seals them.
+local LISTS_VERSION, LISTS_KIND, NOBODY = 10, 31, 0xffffffff
 
 --[[CIPHER]]
 local KEYS = {
 --[[KEYS]]
+}
+-- The keys of groups that may change.
+local GROUPS = {
+--[[GROUPS]]
 }
 
 -- Shapes. A shape is a table whose `read` adds a value to the tree, and whose `declare` names its fields.
@@ -254,8 +261,9 @@ local function enum(variants)
         declare = function(path)
             declare_group(path)
             for _, variant in ipairs(variants) do
-                declare_group(path .. "." .. variant[1])
+                -- A variant that is one number is declared as that, others as a group.
                 variant[2].declare(path .. "." .. variant[1])
+                declare_group(path .. "." .. variant[1])
             end
         end,
         read = function(cursor, tree, path)
@@ -391,20 +399,44 @@ local function key_of(digits)
     return #bytes == 16 and bytes or nil
 end
 
-local keys, last_key = {}, 1
+local keys, last_key, groups, known = {}, 1, {}, {}
 
-local function read_keys(more)
-    keys, last_key = {}, 1
-    for digits in (table.concat(KEYS, " ") .. " " .. more):gmatch("%x+") do keys[#keys + 1] = key_of(digits) end
+local function add_key(key)
+    local text = key and table.concat(key, " ")
+    if not key or known[text] then return end
+    keys[#keys + 1], known[text] = key, true
 end
 
--- Opens what is sealed, with the first key that fits; returns a cursor in it.
+-- Adds the key of frames about lists to those of a group.
+local function add_group(group)
+    local key = group and derived(group, NOBODY)
+    add_key(key)
+    if group then groups[table.concat(key, " ")] = group end
+end
+
+local function read_keys(more)
+    keys, last_key, groups, known = {}, 1, {}, {}
+    for digits in (table.concat(KEYS, " ") .. " " .. more):gmatch("%x+") do add_key(key_of(digits)) end
+    for digits in (table.concat(GROUPS, " ") .. " " .. more):gmatch("%x+") do add_group(key_of(digits)) end
+end
+
+-- Derives the key of the list in a message.
+local function learn_list(cursor, group)
+    local copy = { tvb = cursor.tvb, at = cursor.at, stop = cursor.stop }
+    if number(copy) ~= 0 then return end
+    number(copy) -- the epoch
+    for _ = 1, number(copy) do group = derived(group, number(copy)) end
+    add_key(group)
+end
+
+-- Opens what is sealed, with the first key that fits; returns a cursor in it, and the group whose list it is about.
 local function opened(cursor, sender, incarnation, sequence)
     local nonce = {}
     for _, number in ipairs { sender, incarnation, sequence, 0 } do
         for at = 0, 3 do nonce[#nonce + 1] = math.floor(number / 256 ^ at) % 256 end
     end
     local clear = bytes_of(cursor.tvb, 0, cursor.at)
+    if math.floor(clear[1] / 16) == LISTS_VERSION then clear[1] = clear[1] - (LISTS_VERSION - VERSION) * 16 end
     local text = bytes_of(cursor.tvb, cursor.at, cursor.stop)
     local tag = bytes_of(cursor.tvb, cursor.stop, cursor.stop + TAG_BYTES)
     for count = 0, #keys - 1 do
@@ -415,7 +447,8 @@ local function opened(cursor, sender, incarnation, sequence)
             last_key = at
             local digits = {}
             for index, byte in ipairs(bytes) do digits[index] = string.format("%02x", byte) end
-            return { tvb = ByteArray.new(table.concat(digits)):tvb("Conclave, opened"), at = 0, stop = #bytes }
+            local inside = { tvb = ByteArray.new(table.concat(digits)):tvb("Conclave, opened"), at = 0, stop = #bytes }
+            return inside, groups[table.concat(keys[at], " ")]
         end
     end
 end
@@ -425,7 +458,9 @@ local function add_frame(tree, cursor, pinfo)
     local incarnation = add_number(tree, header.incarnation, cursor)
     local sequence = add_number(tree, header.sequence, cursor)
     tree:add(header.sealed, cursor.tvb(cursor.at, cursor.stop - cursor.at))
-    cursor = opened(cursor, sender, incarnation, sequence)
+    local is_list = math.floor(cursor.tvb(0, 1):uint() / 16) == LISTS_VERSION
+    local group
+    cursor, group = opened(cursor, sender, incarnation, sequence)
     if not cursor then
         pinfo.cols.info = string.format("%d: sealed with another key", sender)
         return
@@ -434,6 +469,8 @@ local function add_frame(tree, cursor, pinfo)
     local to = add_destination(tree, cursor)
     local entry = KINDS[kind]
     local name
+    if (kind == LISTS_KIND) ~= is_list then error(MALFORMED) end
+    if is_list and group then learn_list(cursor, group) end
     if entry then
         name = entry[2].read(cursor, tree, entry.path)
         name = name and entry[1] .. " " .. name:gsub("_", "-") or entry[1]
@@ -451,7 +488,9 @@ local function add_frame(tree, cursor, pinfo)
 end
 
 function conclave.dissector(tvb, pinfo, tree)
-    if tvb:len() <= TAG_BYTES + 1 or math.floor(tvb(0, 1):uint() / 16) ~= VERSION then return 0 end
+    if tvb:len() <= TAG_BYTES + 1 then return 0 end
+    local version = math.floor(tvb(0, 1):uint() / 16)
+    if version ~= VERSION and version ~= LISTS_VERSION then return 0 end
     pinfo.cols.protocol = "Conclave"
     -- Ethernet pads short frames, UDP does not: all bytes are the frame's.
     local stop = tvb:len() - TAG_BYTES

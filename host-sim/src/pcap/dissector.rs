@@ -7,6 +7,7 @@ use crate::nodes::protocol_node::key_of;
 use crate::scenario::shipped::SHIPPED;
 use crate::{Scenario, check};
 use protocol::link::Acks;
+use protocol::members;
 use protocol::peers::detector::Heartbeat;
 use protocol::peers::table::Hello;
 use protocol::service::demo::{counter, diffusing, tokens};
@@ -16,6 +17,7 @@ use protocol::wire::{Key, Kind, Kinded};
 use protocol::{election, lease, mutex, registry};
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::{self, Write as _};
+use std::iter::once;
 use std::path::Path;
 
 /// Visits the type of every message, with its kind.
@@ -48,17 +50,39 @@ pub(super) fn each_message(visitor: &mut impl Visit) {
 /// The keys that the script has by itself: of every shipped scenario, of swarms, and of boards and desktop nodes that were
 /// given no name of a group.
 fn usual_keys() -> impl Iterator<Item = Key> {
-    let shipped = SHIPPED.iter().filter_map(|(name, _)| Scenario::find(Path::new(name), check::OF_LOCKS).ok());
-    shipped.map(|scenario| key_of(&scenario)).chain(["swarm", "conclave"].map(Key::from_name))
+    shipped().map(|scenario| key_of(&scenario)).chain(["swarm", "conclave"].map(Key::from_name))
 }
 
-/// Returns the script, which opens frames with these keys and the usual ones.
-pub(crate) fn dissector(keys: &[Key]) -> String {
+fn shipped() -> impl Iterator<Item = Scenario> {
+    SHIPPED.iter().filter_map(|(name, _)| Scenario::find(Path::new(name), check::OF_LOCKS).ok())
+}
+
+/// Returns the key of a scenario's group, if its list of members changes: the keys of its lists are derived from it.
+pub(crate) fn changing_group(scenario: &Scenario) -> Option<Key> {
+    scenario.members.map(|_| Key::from_name(&scenario.name))
+}
+
+/// Returns keys as the script has them, each once.
+fn digits(keys: impl Iterator<Item = Key>) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for key in keys {
+        let line = format!("    \"{:032x}\",\n", u128::from_be_bytes(key.bytes()));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}
+
+/// Returns the script, which opens frames with these keys and the usual ones, and those of groups whose list of members
+/// may change.
+pub(crate) fn dissector(keys: &[Key], groups: &[Key]) -> String {
     struct Shapes(String);
 
     impl Visit for Shapes {
         fn visit<T: Serialize + DeserializeOwned>(&mut self, kind: Kind) {
-            let word = registry::kinds().find(|(listed, _)| *listed == kind).map_or("unknown", |(_, word)| word);
+            let kinds = registry::kinds().chain(once((members::Message::KIND, "members")));
+            let word = kinds.into_iter().find(|(listed, _)| *listed == kind).map_or("unknown", |(_, word)| word);
             let shape = Lua(&trace::<T>(|_| {})).to_string();
             let _ = writeln!(self.0, "[{}] = {{ \"{word}\", {shape} }},", kind.byte());
         }
@@ -66,16 +90,13 @@ pub(crate) fn dissector(keys: &[Key]) -> String {
 
     let mut shapes = Shapes(String::new());
     each_message(&mut shapes);
+    shapes.visit::<members::Message>(members::Message::KIND);
     let script = include_str!("dissector.lua");
     let script = script.replace("--[[PAN]]0", &format!("0x{PAN:04x}")).replace("--[[PORT]]0", &PORT.to_string());
-    let mut digits: Vec<String> = Vec::new();
-    for key in keys.iter().cloned().chain(usual_keys()) {
-        let key = format!("    \"{:032x}\",\n", u128::from_be_bytes(key.bytes()));
-        if !digits.contains(&key) {
-            digits.push(key);
-        }
-    }
-    let script = script.replace("--[[CIPHER]]\n", include_str!("ascon.lua")).replace("--[[KEYS]]\n", &digits.concat());
+    let keys = digits(keys.iter().cloned().chain(usual_keys()));
+    let groups = digits(groups.iter().cloned().chain(shipped().filter_map(|scenario| changing_group(&scenario))));
+    let script = script.replace("--[[CIPHER]]\n", include_str!("ascon.lua"));
+    let script = script.replace("--[[KEYS]]\n", &keys).replace("--[[GROUPS]]\n", &groups);
     script.replace("--[[KINDS]]\n", &shapes.0)
 }
 

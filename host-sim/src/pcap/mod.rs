@@ -6,7 +6,7 @@
 mod dissector;
 pub(crate) mod shape;
 
-pub(crate) use dissector::dissector;
+pub(crate) use dissector::{changing_group, dissector};
 
 use crate::base::Micros;
 use crate::base::ethernet::{Source, encapsulate_from};

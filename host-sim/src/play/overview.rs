@@ -11,7 +11,7 @@ pub(crate) fn links<M: SimNode>(world: &World<M>) -> Vec<(u32, u32, u8)> {
     (0..world.node_count()).flat_map(of).collect()
 }
 
-/// Returns a row for each node: its position, power, capacity, leader and term, whether it may act, its component, and in a
+/// Returns a row for each node: its position, power (3 where it runs and is no member), capacity, leader and term, whether it may act, its component, and in a
 /// network of clusters whether a super-peer serves it.
 pub(crate) fn rows<M: SimNode>(world: &World<M>, horizon: Option<u8>) -> Vec<Value> {
     let components = components(world);
@@ -19,6 +19,7 @@ pub(crate) fn rows<M: SimNode>(world: &World<M>, horizon: Option<u8>) -> Vec<Val
     let row = |id: u32| {
         let view = world.view(id);
         let power = match view.power {
+            PowerState::Down if view.outside => 3,
             PowerState::Down => 0,
             PowerState::Up => 1,
             PowerState::Paused => 2,

@@ -162,6 +162,7 @@ impl Play {
             "election": self.scenario.election,
             "quorum": world.mode == protocol::base::quorum::Mode::Quorum,
             "group": self.scenario.is_group(),
+            "members": self.scenario.members,
             "range": self.range().map(|(range, _)| range),
             "range_max": self.range().map(|(_, range_max)| range_max),
             "mutex": locks.map(|locks| &locks.mutex),

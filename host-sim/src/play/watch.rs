@@ -10,7 +10,8 @@ use crate::scenario::Scenario;
 use crate::trace::narrator::Narrator;
 use crate::trace::{AppEvent, EventKind, LockEvent, LossReason, Observer, TraceEvent};
 use part::part_of;
-use protocol::wire::Key;
+use protocol::NodeId;
+use protocol::wire::{Cipher as _, Key};
 use requests::Requests;
 use std::collections::{BTreeMap, VecDeque};
 use tree::Tree;
@@ -25,6 +26,8 @@ const APP_EVENTS_MAX: usize = 600;
 const AFTER_CUT: Micros = 40_000;
 /// How many samples a chart has.
 const SAMPLES_MAX: u64 = 600;
+/// How many lists of members have their keys tried.
+const KEYS_MAX: usize = 4;
 /// The shortest time between two samples.
 const SAMPLE_MIN: Micros = 250_000;
 
@@ -77,8 +80,10 @@ pub(super) struct LockState {
 pub(super) struct Watch {
     narrator: Narrator,
     wireless: bool,
-    /// The key of the run's frames.
-    key: Key,
+    /// The key of the group, without its members.
+    group: Key,
+    /// The keys of the run's frames, the last list of members first.
+    keys: VecDeque<Key>,
     pub(super) kinds: Vec<&'static str>,
     /// The part of a node that sends each kind: two parts may give their messages one name.
     pub(super) parts: Vec<&'static str>,
@@ -110,7 +115,8 @@ impl Watch {
         Self {
             narrator: Narrator::new(nodes),
             wireless: scenario.election.starts_with("wireless"),
-            key: key_of(scenario),
+            group: Key::from_name(&scenario.name),
+            keys: VecDeque::from([key_of(scenario)]),
             kinds: Vec::new(),
             parts: Vec::new(),
             part: "",
@@ -237,6 +243,15 @@ impl Watch {
         }
     }
 
+    fn on_list(&mut self, members: u64) {
+        let members: Vec<NodeId> = (0..u64::BITS).filter(|&id| members >> id & 1 == 1).map(NodeId).collect();
+        let key = self.group.for_group(&members);
+        if !self.keys.contains(&key) {
+            self.keys.push_front(key);
+            self.keys.truncate(KEYS_MAX);
+        }
+    }
+
     fn on_stop(&mut self, node: u32) {
         self.locks.retain(|(holder, _), _| *holder != node);
         self.requests.forget(node);
@@ -287,6 +302,7 @@ impl Observer for Watch {
                 self.leaders.insert(node, leader);
             }
             EventKind::Crash | EventKind::Boot { .. } => self.on_stop(node),
+            EventKind::NewList { members, .. } => self.on_list(members),
             EventKind::Lock { lock, event } => self.on_lock(at, node, lock, event),
             EventKind::App { event } => self.on_app(at, node, event),
             _ => {} // not drawn
@@ -294,6 +310,6 @@ impl Observer for Watch {
     }
 
     fn on_frame(&mut self, frame: &[u8]) {
-        self.part = part_of(&self.key, frame);
+        self.part = part_of(&self.keys, frame);
     }
 }

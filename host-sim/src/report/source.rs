@@ -75,7 +75,7 @@ impl Source {
 /// # Errors
 /// A sentence where it is neither.
 pub(crate) fn read(file: &Path, seeds: Option<&Range<u64>>) -> Result<Source, String> {
-    if file.extension().is_some_and(|extension| extension == "json") {
+    if file.extension().is_some_and(|extension| ["json", "jsonl"].iter().any(|json| extension == *json)) {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         return of_json(&file.display().to_string(), &text).ok_or_else(|| {
             format!("{}: this is no output of `conclave run --json` or `conclave compare --json`.", file.display())

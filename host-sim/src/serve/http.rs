@@ -29,9 +29,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Binds an address; with a swarm to follow, if there is one.
-    pub(crate) fn bind(address: SocketAddr, site: Site, live: Option<Live>) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
+    /// Serves at a socket that is bound; with a swarm to follow, if there is one.
+    pub(crate) fn new(listener: TcpListener, site: Site, live: Option<Live>) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address, site, live })
@@ -224,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_server_answers_and_ends_when_it_is_interrupted() {
-        let server = Server::bind("127.0.0.1:0".parse().unwrap(), site(), None).unwrap();
+        let server = Server::new(TcpListener::bind("127.0.0.1:0").unwrap(), site(), None).unwrap();
         let interrupted = AtomicBool::new(false);
         thread::scope(|scope| {
             let running = scope.spawn(|| server.run(&interrupted));

@@ -83,7 +83,7 @@ pub(super) struct Identity {
 
 /// The settings that all devices of a swarm share.
 pub(super) struct DeviceContext {
-    pub(super) image: Image,
+    pub(super) image: Option<Image>,
     pub(super) desktop: PathBuf,
     pub(super) group: Group,
     pub(super) hub: Hub,

@@ -44,7 +44,8 @@ pub(super) struct Emulator {
 impl StartingEmulator {
     /// Starts the emulator, with its board switched off.
     pub(super) fn start(context: &DeviceContext, page: &ConfigPage, sender: InboxSender) -> io::Result<Self> {
-        let (image, folder, hub) = (&context.image, context.folder.path(), context.hub.address()?);
+        let image = context.image.as_ref().ok_or_else(|| io::Error::other("there is no image for a board"))?;
+        let (folder, hub) = (context.folder.path(), context.hub.address()?);
         let name = format!("{}-{}", sender.node, sender.process);
         let (page_file, control) = (folder.join(format!("{name}.page")), folder.join(format!("{name}.qmp")));
         fs::write(&page_file, memory(page, context.group.broker))?;

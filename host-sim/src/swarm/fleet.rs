@@ -64,7 +64,7 @@ impl DeviceFactory {
 }
 
 impl Fleet {
-    pub(super) fn new(image: Image, desktop: PathBuf, group: Group) -> io::Result<Self> {
+    pub(super) fn new(image: Option<Image>, desktop: PathBuf, group: Group) -> io::Result<Self> {
         let (sender, inbox) = channel();
         let folder = tempfile::Builder::new().prefix("conclave-").tempdir()?;
         let hub = Hub::open(sender.clone())?;

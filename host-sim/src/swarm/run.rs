@@ -26,8 +26,8 @@ const TIMEOUT_MAX: Duration = Duration::from_millis(50);
 /// The options of a run.
 #[derive(Clone)]
 pub struct Options {
-    /// The boards' image.
-    pub image: Image,
+    /// The boards' image; `None` where all nodes are desktop nodes.
+    pub image: Option<Image>,
     /// This program, for desktop nodes.
     pub desktop: PathBuf,
     /// How many nodes, the last ones, are desktop nodes.

@@ -8,6 +8,8 @@ use protocol::service::snapshot::Id;
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     up: bool,
+    /// Whether it is on no list of members.
+    outside: bool,
     started: bool,
     /// Its boot, which is reported together with its capacity.
     starting: Option<Start>,
@@ -26,13 +28,20 @@ enum Start {
 #[derive(Clone, Debug)]
 pub struct Narrator {
     nodes: Vec<Known>,
+    /// The epoch of the last list of members, 0 where there is none, and its members.
+    list: (u32, u64),
+}
+
+/// Returns whether a list of members, a bit for each by its id, has a node.
+fn has(members: u64, node: u32) -> bool {
+    members.checked_shr(node).is_some_and(|bits| bits & 1 == 1)
 }
 
 impl Narrator {
     /// Creates a narrator for this many nodes.
     #[must_use]
     pub fn new(nodes: u32) -> Self {
-        Self { nodes: vec![Known::default(); nodes as usize] }
+        Self { nodes: vec![Known::default(); nodes as usize], list: (0, 0) }
     }
 
     /// Returns the line for an event, with its time; `None` if the event is not worth a line.
@@ -78,8 +87,8 @@ impl Narrator {
             EventKind::Resume => Some(format!("node {node} resumes")),
             EventKind::Command { command } => Some(match command {
                 "yield" => format!("node {node} is asked to hand over"),
-                "add-member" => format!("node {node}, the leader, is asked to add a member"),
-                "remove-member" => format!("node {node}, the leader, is asked to remove a member"),
+                "add-member" => format!("node {node}, the leader, is told to add a member"),
+                "remove-member" => format!("node {node}, the leader, is told to remove a member"),
                 _ => format!("node {node} is asked for an election"), // the only other command
             }),
             EventKind::Leads { term } => {
@@ -104,12 +113,13 @@ impl Narrator {
                 })
             }
             EventKind::NewList { epoch, members } => {
-                self.nodes.get_mut(node as usize)?.follows = None;
-                let is_member = members.checked_shr(node).is_some_and(|bits| bits & 1 == 1);
-                let place = if is_member { "on" } else { "not on" };
-                Some(format!("node {node} is {place} list {epoch}, of {} members", members.count_ones()))
+                let change = self.change_of_list(epoch, members);
+                let known = self.nodes.get_mut(node as usize)?;
+                (known.follows, known.outside) = (None, !has(members, node));
+                let place = if known.outside { "is no member of" } else { "is a member of" };
+                Some(format!("node {node} {place} list {epoch}, which has {}{change}", members.count_ones()))
             }
-            EventKind::ListDecided => Some(format!("the change that node {node} made is decided")),
+            EventKind::ListDecided => Some(format!("node {node}, the leader, knows that the change is decided")),
             EventKind::TwoLeaders { other } => Some(format!("node {node} LEADS WHILE node {other} MAY ACT")),
             EventKind::Halted { reason } => Some(format!("node {node} stopped itself: {reason}")),
             EventKind::Lock { lock, event } => lock_event(node, lock, event),
@@ -137,6 +147,19 @@ impl Narrator {
         })
     }
 
+    /// Returns how a list differs from the one before, where it is the first node that has it.
+    fn change_of_list(&mut self, epoch: u32, members: u64) -> String {
+        let (before, listed) = self.list;
+        if epoch <= before {
+            return String::new();
+        }
+        self.list = (epoch, members);
+        let changed = (0..u64::BITS).find(|&id| before > 0 && has(members, id) != has(listed, id));
+        changed.map_or_else(String::new, |id| {
+            format!(": node {id} is {}", if has(members, id) { "ADDED" } else { "REMOVED" })
+        })
+    }
+
     fn leads(&self, node: u32) -> bool {
         self.nodes.get(node as usize).is_some_and(|known| known.follows == Some(node))
     }
@@ -145,10 +168,11 @@ impl Narrator {
     fn reason(&self, node: u32) -> String {
         let candidate = |node: u32| self.nodes.get(node as usize).and_then(|known| Some((known.capacity?, node)));
         let Some((capacity, _)) = candidate(node) else { return String::new() };
-        let up = || (0..).zip(&self.nodes).filter(|(_, known)| known.up);
+        let up = || (0..).zip(&self.nodes).filter(|(_, known)| known.up && !known.outside);
         let best = up().filter_map(|(other, _)| candidate(other)).max();
         if best == candidate(node) {
-            format!(": its capacity {capacity} is the highest of the {} that are up", up().count())
+            let members = if self.list.0 > 0 { " members" } else { "" };
+            format!(": its capacity {capacity} is the highest of the {}{members} that are up", up().count())
         } else {
             format!(": its capacity is {capacity}")
         }
@@ -282,6 +306,39 @@ mod tests {
             "node 1 LEADS, term 3: its capacity 30 is the highest of the 3 that are up",
             "node 0 follows node 1, term 3",
             "node 1 leads on, now under term 4",
+        ];
+        assert_eq!(sentences(&mut narrator, &events), expected);
+    }
+
+    #[test]
+    fn a_list_is_reported_with_its_change_and_only_members_count() {
+        let mut narrator = booted(&[10, 30, 99]);
+        let list = |node, epoch, members| (Some(node), EventKind::NewList { epoch, members });
+        let events = [
+            list(0, 1, 0b011),
+            list(1, 1, 0b011),
+            list(2, 1, 0b011),
+            (Some(1), EventKind::Leads { term: TERM }),
+            (Some(1), EventKind::Command { command: "add-member" }),
+            list(1, 2, 0b111),
+            (Some(1), EventKind::ListDecided),
+            list(2, 2, 0b111),
+            (Some(2), EventKind::Leads { term: TERM }),
+            list(2, 3, 0b110),
+            list(0, 3, 0b110),
+        ];
+        let expected = [
+            "node 0 is a member of list 1, which has 2",
+            "node 1 is a member of list 1, which has 2",
+            "node 2 is no member of list 1, which has 2",
+            "node 1 LEADS, term 3: its capacity 30 is the highest of the 2 members that are up",
+            "node 1, the leader, is told to add a member",
+            "node 1 is a member of list 2, which has 3: node 2 is ADDED",
+            "node 1, the leader, knows that the change is decided",
+            "node 2 is a member of list 2, which has 3",
+            "node 2 LEADS, term 3: its capacity 99 is the highest of the 3 members that are up",
+            "node 2 is a member of list 3, which has 2: node 0 is REMOVED",
+            "node 0 is no member of list 3, which has 2",
         ];
         assert_eq!(sentences(&mut narrator, &events), expected);
     }

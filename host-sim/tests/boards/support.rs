@@ -73,11 +73,11 @@ impl<'a> Swarm<'a> {
     /// The same, with a callback that is called again and again.
     pub(crate) fn run_while(self, meanwhile: &mut dyn FnMut(u64, &Fleet)) -> Option<Report> {
         let options = Options {
-            image: match self.image {
+            image: Some(match self.image {
                 Some(image) => image,
                 None if self.parts.are_default() => image()?,
                 None => image_with(&self.parts)?,
-            },
+            }),
             desktop: PathBuf::from(env!("CARGO_BIN_EXE_conclave")),
             desktops: self.desktops,
             board_options: self.board_options,

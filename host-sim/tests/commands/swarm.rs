@@ -119,6 +119,23 @@ fn an_unknown_application_or_one_that_conflicts_with_other_flags_is_refused() {
 }
 
 #[test]
+fn a_swarm_without_boards_needs_neither_sources_nor_an_emulator() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = swarm(&folder, SHORT);
+    command.args(["--desktops", "3"]).env("CONCLAVE_CHECKOUT", "/nowhere/at/all").env("PATH", "");
+    let (code, out, error) = finished(&mut command);
+    assert_eq!((code, error.as_str()), (Some(0), "booting; boards: 0, desktop nodes: 3\n"), "{out}");
+}
+
+#[test]
+fn a_shipped_scenario_is_found_by_its_name() {
+    let unknown = refused(&["swarm", "--scenario", "lan20-leader-cras"]);
+    assert!(unknown.contains("the nearest is \"lan20-leader-crash\""), "{unknown}");
+    let room = refused(&["swarm", "--scenario", "room200"]);
+    assert!(room.starts_with("room200: 200 boards are too many"), "{room}");
+}
+
+#[test]
 fn an_image_that_is_none_is_refused() {
     assert!(refused(&["swarm", "--image", "/nowhere/at/all"]).starts_with("/nowhere/at/all: "));
     let text = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");

@@ -9,7 +9,7 @@ const BOARDS: &str = "host-sim/tests/commands/boards.rs";
 
 /// How the first cell of a row begins, the file that makes the mistake, and what it says there.
 #[rustfmt::skip]
-const TRIED: [(&str, &str, &str); 31] = [
+const TRIED: [(&str, &str, &str); 32] = [
     ("`missing field capacity`", "protocol/src/node/io.rs", "compile_fail\n/// # use protocol::{base::records::Records, node::Boot};"),
     ("no leader, ever", LIBRARY, "fn a_node_without_a_capacity_never_leads_and_one_without_records_waits"),
     ("no leader for the first seconds", LIBRARY, "fn a_node_without_a_capacity_never_leads_and_one_without_records_waits"),
@@ -33,6 +33,7 @@ const TRIED: [(&str, &str, &str); 31] = [
     ("`FAILED`", RUN, "fn a_claim_about_something_that_never_happens_fails"),
     ("`at most 1000000 seeds", RUN, "at most 1000000 seeds at a time"),
     ("`the sources of Conclave are not found`", "host-sim/src/boards/build.rs", "contains(\"CONCLAVE_CHECKOUT\")"),
+    ("`... is in use", "host-sim/tests/commands/page.rs", "is in use: choose another --port"),
     ("`no key`", BOARDS, "fn without_a_key_nothing_starts"),
     ("`without records this node", BOARDS, "fn a_desktop_node_without_records_says_why_it_waits_and_a_new_one_does_not"),
     ("`same-id:`", BOARDS, "fn two_desktop_nodes_with_one_id_are_warned_of_each_other"),

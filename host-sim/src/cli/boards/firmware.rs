@@ -7,6 +7,10 @@ use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub(super) const EXAMPLES: &str = "Examples:
+  conclave firmware nrf52840-dk
+  conclave firmware nrf52840-dk --election bully --mutex central";
+
 #[derive(Args)]
 pub(crate) struct FirmwareArgs {
     /// The board; all boards if none is given.

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 #[derive(Subcommand)]
 pub(super) enum BoardCommand {
     /// Boots emulated boards with the real firmware and narrates their election.
+    #[command(after_help = swarm::EXAMPLES)]
     Swarm(swarm::SwarmArgs),
     /// Runs this desktop as a node of a real network.
     #[command(after_help = node::EXAMPLES)]
@@ -37,10 +38,12 @@ pub(super) enum BoardCommand {
     /// Shows what uses a board's flash and RAM, and checks every image.
     Sizes(sizes::SizesArgs),
     /// Builds the image of a board.
+    #[command(after_help = firmware::EXAMPLES)]
     Firmware(firmware::FirmwareArgs),
     /// Builds the image of a board and writes it to the board plugged in.
     FlashBoard(firmware::FlashBoardArgs),
     /// Writes a board's identity, group key and access point to the board plugged in.
+    #[command(after_help = provision::EXAMPLES)]
     Provision(provision::ProvisionArgs),
 }
 

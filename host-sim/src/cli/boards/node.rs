@@ -60,13 +60,13 @@ const QUALITY_UNKNOWN: u8 = u8::MAX;
 #[derive(Args)]
 pub(crate) struct NodeArgs {
     /// The node's id, unique in its group.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::cli::id)]
     id: u32,
     /// The election, with its options, as in a scenario: `bully:recovery=announce`.
     #[arg(long, value_name = "NAME", default_value = "wireless")]
     election: String,
     /// The ids of all members of its group, the same list at every one; without it, all in range elect.
-    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    #[arg(long, value_name = "IDS", value_delimiter = ',', value_parser = crate::cli::id)]
     members: Vec<u32>,
     /// What its leader needs: nothing, or a lease of a majority of the members.
     #[arg(long, value_name = "MODE", default_value = "available", value_parser = mode)]

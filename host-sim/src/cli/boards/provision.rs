@@ -20,6 +20,11 @@ const BLOBS: [&str; 3] = ["43439A0.bin", "43439A0_clm.bin", "nvram_rp2040.bin"];
 /// The most members of a board's group.
 const MEMBERS_MAX: u8 = 32;
 
+pub(super) const EXAMPLES: &str = "Examples:
+  conclave provision --new-key barn.key
+  conclave provision nrf52840-dk --id 7 --key-file barn.key
+  conclave provision nrf52840-dk --id 7 --key-file barn.key --output pages";
+
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ProvisionArgs {

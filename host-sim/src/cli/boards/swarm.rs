@@ -35,8 +35,8 @@ pub(crate) struct BoardArgs {
     /// How many of them, the last ones, run as processes of this desktop instead of on boards.
     #[arg(long, default_value_t = 0)]
     desktops: u32,
-    /// Run this scenario instead of the built-in one.
-    #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
+    /// Run this scenario, a file or a shipped one by its name, instead of the built-in one.
+    #[arg(long, value_name = "SCENARIO", conflicts_with = "nodes")]
     pub(in crate::cli) scenario: Option<PathBuf>,
     /// The election algorithm, the only one in the image.
     #[arg(long, value_name = "NAME")]
@@ -49,7 +49,7 @@ pub(crate) struct BoardArgs {
     /// tokens: a bank; each board in turn takes snapshots, which must find every token. diffusing: jobs that spread
     /// over the boards; their termination must be announced to all, and not too early. clock: boards that flash
     /// together at every second of a shared clock. uplink: sensors whose readings the leader publishes at an MQTT broker;
-    /// the gateway is killed, paused and cut off, and a consumer must accept each stored reading once. For example: conclave swarm --nodes 4 --app tokens
+    /// the gateway is killed, paused and cut off, and a consumer must accept each stored reading once.
     #[arg(long, value_name = "NAME", conflicts_with = "mutex", value_parser = App::by_name)]
     app: Option<App>,
     /// Boot this image instead of building one: firmware of your own for the board mps2-an385.
@@ -62,6 +62,12 @@ pub(crate) struct BoardArgs {
     #[arg(long, default_value_t = 0)]
     pub(in crate::cli) seed: u64,
 }
+
+pub(super) const EXAMPLES: &str = "Examples:
+  conclave swarm
+  conclave swarm --nodes 3 --election bully --mutex central
+  conclave swarm --nodes 4 --app tokens --pcap frames.pcapng
+  conclave swarm --nodes 3 --desktops 3";
 
 /// Runs the swarm; returns 0 if no checker found a violation, 1 if one did.
 pub(super) fn run(args: &SwarmArgs) -> super::Ended {
@@ -81,7 +87,7 @@ pub(in crate::cli) fn prepare(args: &BoardArgs, interrupted: &AtomicBool) -> Res
         return Err(refused("nodes on this desktop have no locks and no applications"));
     }
     let mut scenario = match (&args.scenario, args.app) {
-        (Some(file), _) => Scenario::load(file, check::OF_LOCKS).map_err(refused)?,
+        (Some(file), _) => Scenario::find(file, check::OF_LOCKS).map_err(refused)?,
         (None, Some(app)) => swarm::app_scenario(app, args.nodes),
         (None, None) if args.image.is_some() => swarm::own_scenario(args.nodes),
         (None, None) if args.mutex.is_some() => swarm::lock_scenario(args.nodes),
@@ -103,8 +109,11 @@ pub(in crate::cli) fn prepare(args: &BoardArgs, interrupted: &AtomicBool) -> Res
     let failed = |text| if interrupted.load(Ordering::Relaxed) { SwarmError::Interrupted } else { refused(text) };
     let options = Options {
         image: match &args.image {
-            Some(file) => Image::open(file.clone()).and_then(|image| toolchain::prepare_emulator().map(|()| image)),
-            None => build(&parts),
+            Some(file) => {
+                Image::open(file.clone()).and_then(|image| toolchain::prepare_emulator().map(|()| Some(image)))
+            }
+            None if args.desktops == scenario.world.nodes => Ok(None), // no board runs
+            None => build(&parts).map(Some),
         }
         .map_err(failed)?,
         desktop: std::env::current_exe().map_err(refused)?,

@@ -155,7 +155,7 @@ fn image(parts: &Parts) -> Result<Image, String> {
 fn run(scenario: &Scenario, seed: u64, image: &Image, app: App) -> Result<Report, String> {
     eprintln!("{}: {} boards, {}, seed {seed}", scenario.name, scenario.world.nodes, image.path().display());
     let options = Options {
-        image: image.clone(),
+        image: Some(image.clone()),
         desktop: PathBuf::new(),
         desktops: 0,
         board_options: 0,

@@ -22,6 +22,8 @@ pub(crate) enum Mark {
     Leads,
     /// It neither receives nor sends.
     Down,
+    /// It runs, and is no member of the group.
+    Outside,
 }
 
 impl Mark {
@@ -34,6 +36,7 @@ impl Mark {
             Self::Follows => "follows",
             Self::Leads => "leads",
             Self::Down => "down",
+            Self::Outside => "no member",
         }
     }
 
@@ -46,6 +49,7 @@ impl Mark {
             Self::Follows => ('●', 'o'),
             Self::Leads => ('★', '*'),
             Self::Down => ('✗', 'x'),
+            Self::Outside => ('-', '-'),
         };
         charset.choose(unicode, ascii)
     }
@@ -53,7 +57,7 @@ impl Mark {
     /// Returns its style; leaders and followers have the colour of their leader.
     pub(crate) fn style(self, colour: usize) -> Style {
         match self {
-            Self::NotStarted => Style::new().dimmed(),
+            Self::NotStarted | Self::Outside => Style::new().dimmed(),
             Self::Leaderless => Style::new(),
             Self::Called => AnsiColor::Yellow.on_default().bold(),
             Self::Reported => AnsiColor::Yellow.on_default(),
@@ -108,6 +112,7 @@ impl Map {
             let view = world.view(id);
             let leader = view.leader.map(|(leader, _)| leader);
             let mark = match (view.power, leader) {
+                (PowerState::Down, _) if view.outside => Mark::Outside,
                 (PowerState::Down | PowerState::Paused, _) => Mark::Down,
                 (PowerState::Up, None) => Mark::Leaderless,
                 (PowerState::Up, Some(leader)) if leader == id => Mark::Leads,
@@ -221,7 +226,7 @@ fn label(id: usize, node: &MapNode, charset: Charset) -> String {
         // Without colours, the leader must still stand out.
         Mark::Leads if charset == Charset::Ascii => format!("[{glyph}{id} {capacity}]"),
         Mark::Leads => format!(" {glyph}{id} {capacity} "),
-        Mark::Leaderless | Mark::Called | Mark::Reported | Mark::Follows | Mark::Down => {
+        Mark::Leaderless | Mark::Called | Mark::Reported | Mark::Follows | Mark::Down | Mark::Outside => {
             format!("{glyph}{id} {capacity}")
         }
     }

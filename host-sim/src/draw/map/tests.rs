@@ -27,8 +27,16 @@ fn a_partition_is_drawn_between_its_components() {
 
 #[test]
 fn every_state_has_its_own_character() {
-    let marks =
-        [Mark::NotStarted, Mark::Leaderless, Mark::Called, Mark::Reported, Mark::Follows, Mark::Leads, Mark::Down];
+    let marks = [
+        Mark::NotStarted,
+        Mark::Leaderless,
+        Mark::Called,
+        Mark::Reported,
+        Mark::Follows,
+        Mark::Leads,
+        Mark::Down,
+        Mark::Outside,
+    ];
     for charset in [Charset::Unicode, Charset::Ascii] {
         let glyphs: BTreeSet<char> = marks.iter().map(|mark| mark.glyph(charset)).collect();
         assert_eq!(glyphs.len(), marks.len());

@@ -6,7 +6,7 @@ use heapless::Vec as Bounded;
 use protocol::base::ids::{NodeId, NodeSet};
 use protocol::base::lamport::LamportTime;
 use protocol::wire::{Attempt, Boots, Destination, FRAME_MAX, Key, Origin, Packet, Recipients, Relays};
-use protocol::wire::{ReliableHeader, seal};
+use protocol::wire::{Cipher as _, ReliableHeader, seal};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -76,7 +76,7 @@ fn tshark(name: &str, link_type: LinkType, frames: &[Vec<u8>], arguments: &[&str
         writer.frame(at * 1_000, 300, frame, Some(-90.5)).unwrap();
     }
     writer.finish().unwrap();
-    std::fs::write(&script, dissector(&[KEY])).unwrap();
+    std::fs::write(&script, dissector(&[KEY], &[KEY])).unwrap();
     run_tshark(&capture, &script, arguments)
 }
 
@@ -111,7 +111,7 @@ fn every_kind_has_a_shape() {
     let mut kinds = Kinds(BTreeSet::new());
     each_message(&mut kinds);
     assert_eq!(kinds.0, registry::kinds().map(|(kind, _)| kind.byte()).collect());
-    assert!(!dissector(&[]).contains("--[["), "every place of the script is filled in");
+    assert!(!dissector(&[], &[]).contains("--[["), "every place of the script is filled in");
 }
 
 #[test]
@@ -152,6 +152,46 @@ fn tshark_reads_every_message_with_no_malformed_field() {
         {
             assert!(information.contains(message), "{message}: {information:?}");
         }
+    }
+}
+
+/// Seals a frame about the list of members of a group with the key [`KEY`].
+fn about_lists(message: &members::Message, seq: u32) -> Vec<u8> {
+    let (mut body, mut buffer) = ([0; FRAME_MAX], [0; FRAME_MAX]);
+    let body = &*postcard::to_slice(message, &mut body).unwrap();
+    let (kind, destination) = (members::Message::KIND, Destination::Broadcast);
+    let packet = Packet { kind, sender: NodeId(300), incarnation: 2, seq, destination, body };
+    let len = seal(&KEY.for_group(&[NodeId(u32::MAX)]), &packet, &mut buffer).unwrap();
+    buffer[0] ^= 0x80;
+    buffer[..len].to_vec()
+}
+
+#[test]
+fn tshark_reads_frames_about_lists_and_learns_the_key_of_each_list() {
+    let mut frames = Vec::new();
+    let _ = trace::<members::Message>(|sample| frames.push(about_lists(sample, 7)));
+    let samples = frames.len();
+    let [mut body, mut buffer] = [[0; FRAME_MAX]; 2];
+    let body = &*postcard::to_slice(&election::bully::Message::Ask, &mut body).unwrap();
+    let ids = [1, 200, 70_000].map(NodeId);
+    let (kind, destination) = (Kind::new(18), Destination::Broadcast);
+    let packet = Packet { kind, sender: NodeId(200), incarnation: 2, seq: 7, destination, body };
+    let len = seal(&KEY.for_group(&ids), &packet, &mut buffer).unwrap();
+    let list = about_lists(&members::Message::List(members::List::first(&ids).unwrap()), 8);
+    frames.extend([buffer[..len].to_vec(), list, buffer[..len].to_vec()]);
+    let columns = ["_ws.expert.message", "conclave.members.list.members.item", "_ws.col.Info"];
+    let arguments: Vec<_> = ["-T", "fields"].into_iter().chain(columns.iter().flat_map(|name| ["-e", *name])).collect();
+    for link_type in [LinkType::Radio, LinkType::Ethernet] {
+        let Some(printed) = tshark("lists", link_type, &frames, &arguments) else { return };
+        let lines: Vec<_> = printed.lines().collect();
+        let about = |line: &&str| line.starts_with('\t') && line.contains("\t300 to all: members ");
+        assert!(samples > 3 && lines[..samples].iter().all(about), "{lines:?}");
+        let expected = [
+            "\t\t200: sealed with another key",
+            "\t1,200,70000\t300 to all: members list",
+            "\t\t200 to all: bully ask",
+        ];
+        assert_eq!(lines[samples..], expected);
     }
 }
 

@@ -1,11 +1,16 @@
 //! Which part of a node a frame belongs to.
 
+use protocol::members::Members;
 use protocol::registry;
 use protocol::wire::{FRAME_MAX, Key, Kind, Stage, open};
 
-/// Returns the part of a node that sent a frame; nothing of one that this key does not open.
-pub(super) fn part_of(key: &Key, frame: &[u8]) -> &'static str {
-    open(key, frame, &mut [0; FRAME_MAX]).map_or("", |packet| part_of_kind(packet.kind))
+/// Returns the part of a node that sent a frame; nothing of one that none of these keys opens.
+pub(super) fn part_of<'a>(keys: impl IntoIterator<Item = &'a Key>, frame: &[u8]) -> &'static str {
+    if Members::<Key>::is_frame(frame) {
+        return "members";
+    }
+    let kind = keys.into_iter().find_map(|key| open(key, frame, &mut [0; FRAME_MAX]).ok().map(|packet| packet.kind));
+    kind.map_or("", part_of_kind)
 }
 
 /// Returns the stage that understands a kind, or the service by its own word.
@@ -35,6 +40,6 @@ mod tests {
         assert_eq!(["hello", "ack", "heartbeat"].map(part), ["peers", "link", "peers"]);
         assert_eq!(["lease", "central", "tokens"].map(part), ["lease", "lock", "tokens"]);
         assert_eq!([130, 3].map(|byte| part_of_kind(Kind::new(byte))), ["application", ""]);
-        assert_eq!(part_of(&Key::from_name("another"), &[1, 2, 3]), "");
+        assert_eq!(part_of(&[Key::from_name("another")], &[1, 2, 3]), "");
     }
 }

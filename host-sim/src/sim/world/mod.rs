@@ -76,7 +76,10 @@ pub struct World<M: SimNode> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeView {
     pub(crate) position: Point,
+    /// That of a node outside of the group is down: it takes no part.
     pub(crate) power: PowerState,
+    /// Whether it runs, and is not on the list of members.
+    pub(crate) outside: bool,
     /// Its capacity; `None` is unfit to lead.
     pub(crate) capacity: Option<u16>,
     /// The part of it that the node advertises.
@@ -212,9 +215,11 @@ impl<M: SimNode> World<M> {
     pub fn view(&self, id: u32) -> NodeView {
         let slot = self.slot(id) as usize;
         let state = &self.states[slot];
+        let outside = !self.takes_part(slot as u32);
         NodeView {
             position: self.points[slot],
-            power: if self.takes_part(slot as u32) { self.power[slot] } else { PowerState::Down },
+            power: if outside { PowerState::Down } else { self.power[slot] },
+            outside,
             capacity: state.capacity,
             advertised: state.capacity.map(|all| self.nodes[slot].as_ref().map_or(all, |node| node.advertise(all))),
             may_lead: state.may_lead,
