@@ -1,6 +1,7 @@
 //! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
 
 mod armed;
+mod boot;
 mod console;
 mod json;
 mod lists;
@@ -14,10 +15,11 @@ use crate::mqtt::TcpDial;
 use crate::pcap::{LinkType, Writer, sender};
 use crate::swarm::WallClock;
 use armed::Armed;
+use boot::Origin;
 use clap::{Args, ValueEnum};
 pub(super) use console::as_text;
 use console::{Beside, Nothing, Word};
-use firmware::report::{RecordsAtBoot, Report, Status};
+use firmware::report::{Report, Status};
 use firmware::storage::config_page::PORT_DEFAULT;
 use lists::Lists;
 use protocol::base::capacity::Capacity;
@@ -27,19 +29,16 @@ use protocol::base::time::earliest;
 use protocol::election::Command;
 use protocol::election::Election as _;
 use protocol::election::appointment::Appointment;
-use protocol::members::List;
 use protocol::mutex::{Mutex, NoMutex};
-use protocol::node::{Boot, Halt, Input, Notice, Stages, Succession};
+use protocol::node::{Halt, Input, Notice};
 use protocol::registry::{AnyElection, AnyMutex};
 use protocol::service::clock_sync::ClockSync;
 use protocol::service::requests::Requests;
 use protocol::service::{Commit, NoService, Sequencer, Service};
 use protocol::wire::{FRAME_MAX, Keyring};
-use protocol::{Config, Instant, Node, NodeId, Timing};
-use records_file::{Stored, load, load_log, save, save_log};
+use protocol::{Instant, Node, NodeId, Timing};
+use records_file::{save, save_log};
 use serde_json::Value;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::PathBuf;
@@ -189,15 +188,6 @@ struct Desktop<'a> {
     send_failed: u32,
 }
 
-/// What a node boots with.
-#[derive(Clone, Copy)]
-enum Origin {
-    /// Its file of records.
-    Stored,
-    /// What the node before it hands on, which had another list; nothing where that waited for its quarantine to end.
-    List(Option<Succession>),
-}
-
 impl NodeArgs {
     fn timing(&self) -> Timing {
         match self.timing {
@@ -329,53 +319,6 @@ fn run_with<M: Mutex + Clone, S: Service + Clone, B: Beside<S>>(
 impl Desktop<'_> {
     fn now(&self) -> Instant {
         Instant::from_micros(self.clock.micros())
-    }
-
-    fn boot<M: Mutex, S: Service>(
-        &self,
-        (mutex, mut service): (M, S),
-        fit: bool,
-        list: Option<&List>,
-        origin: Origin,
-    ) -> io::Result<DesktopNode<M, S>> {
-        let args = self.args;
-        if let Some(log) = args.records.as_deref().map_or(Ok(None), load_log)? {
-            service.restore(&log);
-        }
-        let stored = args.records.as_deref().map_or(Ok(Stored::Nothing), load)?;
-        let unknown = stored == Stored::Nothing && !args.new;
-        let (at_boot, records) = match origin {
-            Origin::Stored => stored.at_boot(args.new),
-            Origin::List(Some(succession)) => (RecordsAtBoot::Kept, Some(succession.records())),
-            Origin::List(None) => (RecordsAtBoot::Lost, None),
-        };
-        let config = Config {
-            me: NodeId(args.id),
-            key: self.key.keyring(),
-            hops: args.hops,
-            // A node of an uplink without a broker of its own has nothing to lead with.
-            may_lead: !args.never_leads && (args.mqtt.is_some() || !matches!(args.app, Some(AppArg::Uplink))),
-            mode: args.mode,
-            timing: args.timing(),
-        };
-        self.log(&Report::Starting { node: config.me, capacity: args.capacity, records: at_boot })?;
-        if unknown {
-            eprintln!("without records this node stays out of elections for a while; --new says that it has never run");
-        }
-        // The standard library's source of a number that differs in every process.
-        let seed = RandomState::new().hash_one(args.id);
-        let refused = |error: protocol::base::config::ConfigError| io::Error::other(error.to_string());
-        let fixed = || args.members.iter().copied().map(NodeId).collect();
-        let members: Vec<NodeId> = list.map_or_else(fixed, |list| list.members().to_vec());
-        let group = if members.is_empty() { None } else { Some(Group::of(&members).map_err(refused)?) };
-        let election = AnyElection::by_name(&args.election).ok_or_else(|| io::Error::other("no such election"))?;
-        let stages = Stages { election, mutex, service };
-        let boot = Boot { records, capacity: fit.then_some(Capacity::new(args.capacity)), seed };
-        let mut node = Node::new(config, &group, boot, self.now(), stages).map_err(refused)?;
-        if let Origin::List(Some(succession)) = origin {
-            node.succeed(succession);
-        }
-        Ok(node)
     }
 
     /// Lets what runs beside the node take a step; returns whether the node has something to send or to print.
