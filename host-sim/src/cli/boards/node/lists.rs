@@ -203,7 +203,9 @@ impl Desktop<'_> {
                 Task::Say(line) => self.say(line)?,
                 Task::Yield => {
                     let now = self.now();
-                    node.iter_mut().for_each(|node| node.handle(now, Input::Election(Command::Yield)));
+                    if let Some(node) = node {
+                        node.handle(now, Input::Election(Command::Yield));
+                    }
                 }
                 Task::Boot => {
                     let now = self.now();
