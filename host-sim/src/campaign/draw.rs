@@ -6,7 +6,7 @@
 
 mod faults;
 
-pub(in crate::campaign) use faults::FAULTS;
+pub(in crate::campaign) use faults::{CHANGES, FAULTS};
 
 use super::draft::{Draft, percent, set, time, word};
 use super::places;
@@ -100,7 +100,9 @@ pub enum Length {
 pub(super) fn draw(seed: u64, numbers: Numbers, only: &Only, length: Length) -> Draft {
     let rng = |number| Rng::new(derive_seed(seed, Stream::Campaign, number), Stream::Campaign);
     let faults = (numbers.network != numbers.faults).then(|| rng(numbers.faults));
-    let mut drawer = Drawer { rng: rng(numbers.network), faults, only, length, draft: Draft::default() };
+    // Its own random numbers: whatever else is drawn does not depend on it.
+    let lists = Rng::new(derive_seed(seed, Stream::Campaign, !numbers.network), Stream::Campaign);
+    let mut drawer = Drawer { rng: rng(numbers.network), faults, lists, only, length, draft: Draft::default() };
     // A lock may not work in a group of the drawn size; another draw has another size.
     loop {
         drawer.draw(&name(seed, numbers));
@@ -119,6 +121,8 @@ struct Drawer<'a> {
     rng: Rng,
     /// Draws the faults, where another number does.
     faults: Option<Rng>,
+    /// Draws whether the list of members changes.
+    lists: Rng,
     only: &'a Only,
     length: Length,
     draft: Draft,
@@ -129,6 +133,8 @@ struct Setting {
     workload: Workload,
     nodes: u32,
     quorum: bool,
+    /// Whether the list of members changes.
+    listed: bool,
     /// Whether links follow from distances, so that a node can be carried away.
     movable: bool,
     /// The length of the stretch with faults, and how long the network may take to settle.
@@ -196,11 +202,17 @@ impl Drawer<'_> {
         if fast {
             self.fast_timing();
         }
-        let setting = Setting { workload, nodes, quorum, movable, stress, settle };
+        // An application has a list that is fixed.
+        let listed = quorum && workload != Workload::App && self.length == Length::Minutes && self.lists.below(2) == 0;
+        let setting = Setting { workload, nodes, quorum, listed, movable, stress, settle };
         match workload {
             Workload::Election => {}
             Workload::Locks => self.locks(lan, fast),
             Workload::App => self.app(&setting),
+        }
+        if listed {
+            let members = self.lists.between(3, nodes.into());
+            self.draft.set("members", members.to_string());
         }
         // Whose number draws the faults draws no network: each has its own random numbers.
         if let Some(faults) = &mut self.faults {
@@ -424,7 +436,7 @@ mod tests {
         for name in AnyElection::of_one_leader().chain([AnyMutex::NAMES, &APPS, DETECTIONS].concat()) {
             assert!(drawn(&format!("= \"{name}")), "{name}");
         }
-        for fault in FAULTS.iter().filter(|fault| !fault.starts_with("reboot")) {
+        for fault in FAULTS.iter().chain(&CHANGES).filter(|fault| !fault.starts_with("reboot")) {
             assert!(drawn(&format!("do = \"{fault}\"")), "{fault}");
         }
         for text in [

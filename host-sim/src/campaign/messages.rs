@@ -7,12 +7,15 @@ use protocol::service::demo::{diffusing, tokens};
 use protocol::service::termination::{dijkstra_scholten, wave};
 use protocol::service::{clock_sync, snapshot};
 use protocol::wire::{Kind, Kinded, Message};
-use protocol::{election, lease, mutex, registry};
+use protocol::{election, lease, members, mutex, registry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Kinds of messages that are counted as one, by the word of their kind.
 const WHOLE: [Kind; 4] = [Kind::HELLO, Kind::ACK, Kind::HEARTBEAT, <lease::Message as Kinded>::KIND];
+
+/// The word for messages about the list of members, which no stage gets.
+const MEMBERS: &str = "members";
 
 /// The names of all messages, by the word of their kind.
 static NAMES: LazyLock<BTreeMap<&'static str, BTreeSet<&'static str>>> = LazyLock::new(|| {
@@ -33,6 +36,8 @@ static NAMES: LazyLock<BTreeMap<&'static str, BTreeSet<&'static str>>> = LazyLoc
     add::<wave::Message>(&mut names);
     add::<dijkstra_scholten::Message>(&mut names);
     add::<clock_sync::Message>(&mut names);
+    let listed = names.entry(MEMBERS).or_default();
+    trace::<members::Message>(|sample| _ = listed.insert(sample.name()));
     names
 });
 
@@ -80,6 +85,7 @@ impl Named {
         let mut words: Vec<String> = WHOLE.into_iter().map(|kind| word(kind).to_owned()).collect();
         words.push(plain(&scenario.election));
         words.extend(scenario.world.locks.as_ref().map(|locks| plain(&locks.mutex)));
+        words.extend(scenario.members.map(|_| MEMBERS.to_owned()));
         if let Some(app) = &scenario.world.app {
             let observer = if app.terminates() { app.detection.clone() } else { "snapshot".to_owned() };
             words.extend([app.kind.clone(), observer, "clock-sync".to_owned()]);

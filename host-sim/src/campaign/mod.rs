@@ -230,7 +230,11 @@ impl Campaign {
         }
         let hours = played.iter().map(|one| one.micros).sum::<Micros>() as f64 / 3.6e9;
         let hours = (hours * 1_000.0).round() / 1_000.0;
-        let wanted = draw::FAULTS.iter().map(|&fault| fault.to_owned()).filter(|fault| !faults.contains_key(fault));
+        let wanted = draw::FAULTS
+            .iter()
+            .chain(&draw::CHANGES)
+            .map(|&fault| fault.to_owned())
+            .filter(|fault| !faults.contains_key(fault));
         let unsent = messages::all().into_iter().filter(|message| !frames.contains_key(message));
         let bad = played.iter().filter(|one| !one.violations.is_empty());
         let found: Vec<Found> =

@@ -18,9 +18,10 @@ struct Arrow {
     to: usize,
 }
 
-/// Returns the steps of a run as a picture of so many nodes.
+/// Returns the steps of a run as a picture of so many nodes, and of those that join them.
 #[must_use]
 pub fn diagram(steps: &[Described], nodes: usize) -> String {
+    let nodes = steps.iter().filter_map(|step| step.node).map(|node| node + 1).fold(nodes, usize::max);
     let mut sheet = Sheet::new(steps.len(), nodes);
     for arrow in arrows(steps) {
         sheet.draw(&arrow);

@@ -1,7 +1,7 @@
 //! Exhaustive exploration: every order of events of a few nodes, on the unchanged state machines.
 //!
-//! [`search`] visits every state of a [`search::Model`]: [`lock_model`], [`election_model`], [`lease_model`] and
-//! [`app_model`]. [`all`] lists the searches of every algorithm; `conclave check` and the tests run the same ones.
+//! [`search`] visits every state of a [`search::Model`]: [`lock_model`], [`election_model`], [`lease_model`],
+//! [`members_model`] and [`app_model`]. [`all`] lists the searches of every algorithm; `conclave check` and the tests run the same ones.
 
 #![expect(clippy::disallowed_types, reason = "maps are looked up by fingerprint, and no order depends on theirs")]
 
@@ -19,6 +19,7 @@ mod lock_machine;
 pub mod lock_model;
 mod lock_node;
 pub mod locks;
+pub mod members_model;
 pub mod schedule;
 pub mod search;
 pub mod textbook;
@@ -104,8 +105,8 @@ impl Search {
 /// The numbers of nodes that can be explored.
 pub const NODES: std::ops::RangeInclusive<u32> = 2..=4;
 
-/// Returns the searches of every algorithm among so many nodes: locks and elections, and with three nodes the lease and
-/// applications too.
+/// Returns the searches of every algorithm among so many nodes: locks and elections, and with three nodes the lease, the
+/// list of members and applications too.
 #[must_use]
 pub fn all(nodes: usize) -> Vec<Search> {
     let mut searches = elections::all(nodes);
@@ -118,6 +119,14 @@ pub fn all(nodes: usize) -> Vec<Search> {
             is_long: false,
             is_cut: true,
             run: Box::new(move |course| lease_model::judge(bounds, course)),
+        }));
+        searches.extend(members_model::SEARCHES.map(|(name, bounds)| Search {
+            algorithm: "members",
+            name,
+            nodes,
+            is_long: false,
+            is_cut: true,
+            run: Box::new(move |course| members_model::judge(bounds, course)),
         }));
         searches.extend(apps::all());
     }
@@ -141,7 +150,7 @@ pub fn textbook(nodes: usize) -> Search {
 }
 
 /// How many planted bugs the tests of the explorer find; the page of verification prints it.
-pub const PLANTED: usize = 66;
+pub const PLANTED: usize = 72;
 
 /// The word for the lock with the fault of the textbooks.
 pub const TEXTBOOK: &str = "textbook";

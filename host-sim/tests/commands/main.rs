@@ -18,11 +18,15 @@ mod emulator;
 mod flood;
 mod global_state;
 #[cfg(unix)]
+mod members;
+#[cfg(unix)]
 mod page;
 #[cfg(unix)]
 mod page_figures;
 #[cfg(unix)]
 mod page_parts;
+#[cfg(unix)]
+mod process;
 mod run;
 mod shards;
 mod support;

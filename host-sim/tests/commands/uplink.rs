@@ -2,80 +2,31 @@
 //! is accepted once and in order.
 
 use crate::broker::broker;
+use crate::process::{Process, addresses, wait};
 use crate::support::{command, conclave, refused};
 use host_sim::swarm::Broker;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{Ipv4Addr, UdpSocket};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// How long to wait for something, in steps of a tenth of a second.
-const PATIENCE: u32 = 600;
+/// What the tests ask of a node of an uplink.
+trait Uplinked {
+    fn serves(&self) -> bool;
 
-/// A process of `conclave` that prints JSON lines. It is killed on drop.
-struct Process {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Arc<Mutex<Vec<Value>>>,
+    /// Returns the numbers of its messages that were stored.
+    fn stored(&self) -> Vec<u64>;
 }
 
-impl Process {
-    fn start(command: &mut Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().unwrap());
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let heard = lines.clone();
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                heard.lock().unwrap().push(serde_json::from_str(&line).unwrap());
-            }
-        });
-        Self { child, stdin, lines }
-    }
-
-    fn type_line(&mut self, line: &str) {
-        let _ = writeln!(self.stdin.as_mut().unwrap(), "{line}"); // it may have been killed
-    }
-
-    /// Returns the lines with this event.
-    fn events(&self, event: &str) -> Vec<Value> {
-        self.lines.lock().unwrap().iter().filter(|line| line["event"] == event).cloned().collect()
-    }
-
+impl Uplinked for Process {
     fn serves(&self) -> bool {
         self.events("gateway").last().is_some_and(|line| line["state"] == "serving")
     }
 
-    /// Returns the numbers of its messages that were stored.
     fn stored(&self) -> Vec<u64> {
         self.events("uplink-stored").iter().map(|line| line["number"].as_u64().unwrap()).collect()
     }
-
-    fn signal(&self, signal: rustix::process::Signal) {
-        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Waits until something is so; says what, if it does not come.
-fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..PATIENCE {
-        if is_so() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{what}: not in time");
 }
 
 /// Three nodes in a group, a guard and a broker.
@@ -89,9 +40,7 @@ impl Network {
     fn start() -> Option<Self> {
         let broker = broker()?;
         let address = broker.address().to_string();
-        let sockets: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
-        let ports: Vec<String> = sockets.iter().map(|socket| socket.local_addr().unwrap().to_string()).collect();
-        drop(sockets); // the nodes bind them
+        let ports = addresses(3);
         let guard = Process::start(&mut command(&["mqtt-guard", "--json", "--mqtt", &address, "--publish"]));
         wait("the guard's broker", || !guard.events("broker").is_empty());
         let node = |id: usize| {

@@ -11,6 +11,7 @@ use host_sim::explore::elections::{GROUP, explore_election};
 use host_sim::explore::lease_model::{self, Belief, LONGER_LEASES, NAMED, Skew};
 use host_sim::explore::lock_model::{Bounds, TWO};
 use host_sim::explore::locks::{ALL, AMNESIAC, CRASHING, DUPLICATING, ONCE, RENEWING, SUSPECTING, explore_lock, slow};
+use host_sim::explore::members_model::{self, CHANGED, Fault as ListFault};
 use host_sim::explore::schedule::Course;
 use host_sim::explore::search::{Limits, Violation};
 use host_sim::explore::textbook::{Fault, Textbook};
@@ -42,6 +43,7 @@ const REFUSED: &str = "refused without a reason";
 const TWO_LEAD: &str = "a node follows one leader of a term, a message names another";
 const NO_WINNER: &str = "the best node never wins";
 const TWO_ACT: &str = "two nodes act at once";
+const TWO_LISTS: &str = "two lists of one epoch";
 
 fn row(name: &'static str, property: &'static str, search: impl Fn(Course<'_>) -> Outcome + 'static) -> Row {
     Row { name, property, search: Box::new(search) }
@@ -62,6 +64,11 @@ fn elect<E: Explored>(name: &'static str, bounds: election_model::Bounds, proper
 
 fn textbook(name: &'static str, fault: Fault, bounds: Bounds, property: &'static str) -> Row {
     row(name, property, move |course| explore_lock(bounds, course, |_| Textbook::new(fault)))
+}
+
+fn members(name: &'static str, bounds: members_model::Bounds, fault: ListFault, property: &'static str) -> Row {
+    let bounds = members_model::Bounds { fault, ..bounds };
+    row(name, property, move |course| members_model::judge(bounds, course))
 }
 
 fn lease(name: &'static str, bounds: lease_model::Bounds) -> Row {
@@ -165,8 +172,26 @@ fn elections_and_services() -> Vec<Row> {
     ]
 }
 
+#[rustfmt::skip]
+fn lists_of_members() -> Vec<Row> {
+    let reboot = members_model::Bounds { victims: &[0], reboots_max: 1, ..CHANGED };
+    let loss = members_model::Bounds { reboots_max: 0, losses_max: 1, ..reboot };
+    let once = members_model::Bounds { terms_max: 1, told_max: 1, ..CHANGED };
+    vec![
+        members("a vote on a list is sent before it is stored, and lost", reboot, ListFault::VotesNotStored, TWO_LISTS),
+        members("a member that lost its log votes as one that has never run", loss, ListFault::LostIsNew, TWO_LISTS),
+        members("a leader does not hear which change an earlier one may have decided", CHANGED, ListFault::BestIgnored, TWO_LISTS),
+        members("the vote of the leader alone decides", CHANGED, ListFault::LoneVote, TWO_LISTS),
+        members("a node forgets its promise of a lease with the list", CHANGED, ListFault::PromiseForgotten, TWO_ACT),
+        members("members do not say that they have stored a change", once, ListFault::VotesNotSent, STARVES),
+    ]
+}
+
 fn rows() -> Vec<Row> {
-    [central_locks(), token_locks(), permission_locks(), elections_and_services()].into_iter().flatten().collect()
+    [central_locks(), token_locks(), permission_locks(), elections_and_services(), lists_of_members()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[test]

@@ -52,6 +52,11 @@ fn no_two_nodes_act_at_once_whoever_the_election_names() {
 }
 
 #[test]
+fn f4_each_list_is_one_and_no_two_nodes_act_across_a_change_in_every_order_of_events() {
+    prove("members");
+}
+
+#[test]
 fn s1_every_snapshot_of_a_bank_is_taken_and_conserves_the_sum_in_every_order_of_events() {
     prove("snapshot");
 }

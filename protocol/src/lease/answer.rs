@@ -47,6 +47,7 @@ pub(super) struct Answer {
 
 /// What a member hears of another's answer.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four questions, each with an answer of its own")]
 pub(super) struct Heard {
     /// How far the other is from the leader.
     pub(super) depth: u8,

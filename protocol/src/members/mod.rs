@@ -69,6 +69,7 @@ use crate::base::rng::Rng;
 use crate::base::term::Term;
 use crate::base::time::{Duration, Instant, earliest};
 use crate::wire::{self, Destination, FRAME_MAX, Kinded as _, Packet, VERSION};
+use core::hash::{Hash, Hasher};
 use gossip::Gossip;
 use heapless::Deque;
 use log::{Log, Memory};
@@ -167,6 +168,14 @@ pub struct Members<K: Cipher = Key> {
     notices: Deque<Notice, NOTICES_MAX>,
 }
 
+/// What a node decides depends on; not when it says something, nor the numbers of its frames.
+impl<K: Cipher> Hash for Members<K> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { me, log, unsaved, round, attempt, attempts, yielded, .. } = self;
+        (me, log, unsaved, round, attempt, attempts, yielded).hash(state);
+    }
+}
+
 impl<K: Cipher> Members<K> {
     /// Length of the longest log, in bytes.
     pub const LOG_MAX: usize = log::LOG_MAX;
@@ -246,11 +255,16 @@ impl<K: Cipher> Members<K> {
     /// Takes in a frame about the list; returns whether it is one of this group.
     pub fn on_frame(&mut self, now: Instant, bytes: &[u8]) -> bool {
         let Some(message) = Self::open_frame(&self.key, self.me, bytes) else { return false };
+        self.on_message(now, message);
+        true
+    }
+
+    /// Takes in the message of such a frame, for models without frames.
+    pub fn on_message(&mut self, now: Instant, message: Message) {
         match message {
             Message::List(list) => self.on_list(now, list),
             Message::Round(round) => self.on_round(now, &round),
         }
-        true
     }
 
     fn open_frame(key: &K, me: NodeId, bytes: &[u8]) -> Option<Message> {
@@ -284,10 +298,7 @@ impl<K: Cipher> Members<K> {
     /// The next frame to broadcast. None leaves before the log was polled.
     #[must_use = "a frame is returned once"]
     pub fn poll_transmit<'b>(&mut self, now: Instant, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-        if self.unsaved {
-            return None;
-        }
-        let message = self.next_message(now)?;
+        let message = self.poll_message(now)?;
         self.seq = self.seq.checked_add(1)?;
         let mut body = [0; FRAME_MAX];
         let len = wire::encode(&message, &mut body)?;
@@ -299,7 +310,12 @@ impl<K: Cipher> Members<K> {
         buffer.get(..len)
     }
 
-    fn next_message(&mut self, now: Instant) -> Option<Message> {
+    /// The message of the next frame, for models without frames.
+    #[must_use = "a message is returned once"]
+    pub fn poll_message(&mut self, now: Instant) -> Option<Message> {
+        if self.unsaved {
+            return None;
+        }
         let heartbeat = self.timing.heartbeat;
         if let Some(round) = self.round {
             let (lasts, random) = (matches!(round.phase, Phase::Storing { .. }), self.rng.next_u32());

@@ -80,7 +80,7 @@ pub enum Notice {
 }
 
 /// A round of this leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Attempt {
     ballot: Ballot,
     /// The change it was told to make; `None` where it finishes another leader's.
@@ -124,12 +124,12 @@ impl<K: Cipher> Members<K> {
 
     /// Begins a round, unless there is a later one already.
     fn begin(&mut self, now: Instant, term: Term, wanted: Change, told: Option<Change>) -> bool {
-        self.attempts = self.attempts.saturating_add(1);
-        let ballot = Ballot { term, attempt: self.attempts };
+        let ballot = Ballot { term, attempt: self.attempts.saturating_add(1) };
         let later = self.round.is_some_and(|round| round.ballot >= ballot) || self.log.votes.promised >= ballot;
         if later {
             return false;
         }
+        self.attempts = ballot.attempt;
         let asks_until = Some(now.after(self.timing.heartbeat.times(ASKING_HEARTBEATS)));
         self.attempt = Some(Attempt { ballot, told, asks_until });
         let phase = Phase::Asking { wanted, boot: 0, promised: NodeSet::EMPTY, best: None };
@@ -172,7 +172,10 @@ impl<K: Cipher> Members<K> {
             return self.conclude(now);
         };
         let list = self.list();
+        let added = if boot > 0 { NodeSet::slot(list.members().len()) } else { NodeSet::EMPTY };
         let answered = boot > 0 || matches!(wanted, Change::Remove(_));
+        // A change that nobody has stored begins where it can be decided: it could not be taken back.
+        let answered = answered && list.is_majority_after(promised.with(added), wanted);
         let ready = best.map(|(_, change, boot)| (change, boot)).or(answered.then_some((wanted, boot)));
         if let Some((change, boot)) = ready.filter(|_| list.is_majority(promised)) {
             let superseded = attempt.told.filter(|&told| told != change);

@@ -78,6 +78,21 @@ fn a_change_is_refused_with_its_reason() {
 }
 
 #[test]
+fn a_change_begins_once_those_who_can_decide_it_have_answered() {
+    let mut leader = member(1, &[1, 2, 3], Stored::Nothing);
+    let (acting, change) = (Some(term(4, 1)), Change::Remove(NodeId(3)));
+    leader.change(at(0), acting, change);
+    let Some(Round { phase: Phase::Asking { .. }, epoch, ballot }) = leader.round else { panic!("{leader:?}") };
+    for (slot, open) in [(2, None), (1, Some(change))] {
+        let promised = NodeSet::slot(slot);
+        let phase = Phase::Asking { wanted: change, boot: 0, promised, best: None };
+        leader.on_round(at(0), &Round { epoch, ballot, phase });
+        leader.on_leader(at(0), acting);
+        assert_eq!(leader.open(), open, "two of three are a majority, and one of the two that remain is none");
+    }
+}
+
+#[test]
 fn a_member_that_lost_its_log_is_none_until_it_is_added_again_in_its_present_boot() {
     let mut member = member(1, &[1, 2, 3], Stored::Lost);
     let Memory::Lost(lost) = member.log.memory else { panic!("{member:?}") };

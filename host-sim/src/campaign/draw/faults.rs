@@ -25,6 +25,9 @@ pub(in crate::campaign) const FAULTS: [&str; 17] = [
     "call",
 ];
 
+/// The changes of the list of members, which come together where the list changes.
+pub(in crate::campaign) const CHANGES: [&str; 2] = ["add-member", "remove-member"];
+
 impl Drawer<'_> {
     /// Draws the subset of fault kinds, and the faults; some are aimed at what another one has just begun.
     pub(super) fn faults(&mut self, setting: &Setting) {
@@ -36,6 +39,9 @@ impl Drawer<'_> {
             // A defect: a leader that lost its lease, regained it and yields where nobody else can lead never stands again.
             kinds.retain(|kind| !matches!(*kind, "crash" | "capacity"));
             self.draft.table("capacity").retain(|(key, _)| *key != "ineligible");
+        }
+        if setting.listed {
+            kinds.extend(CHANGES);
         }
         let count = match self.length {
             Length::Minutes => self.log_time(1, 40),
@@ -56,6 +62,10 @@ impl Drawer<'_> {
             if kind == "crash" && gone >= spare {
                 continue;
             }
+            // A list has three members at least, and one that lost its log is as good as gone before it is added again.
+            if setting.listed && matches!(kind, "crash" | "reboot-blank") && gone + blanks >= 1 {
+                continue;
+            }
             // A peer remembers two boots without records: an older recording may be taken for a new one.
             if kind == "reboot-blank" && blanks >= 2 && kinds.contains(&"attack") {
                 continue;
@@ -66,7 +76,7 @@ impl Drawer<'_> {
             self.draft.faults.push(fault);
         }
         if self.chance(60) {
-            self.aimed(setting, !kinds.contains(&"attack"));
+            self.aimed(setting, !kinds.contains(&"attack") && !setting.listed);
         }
         let end = |action: &str| vec![("at", time(setting.stress)), ("do", word(action))];
         self.draft.faults.push(end("heal"));
@@ -115,6 +125,7 @@ impl Drawer<'_> {
         let mut add = |key, value: String| fault.push((key, value));
         match kind {
             "crash" | "yield" | "call" => add("node", word(target)),
+            "add-member" | "remove-member" => add("node", word("random")),
             "reboot" | "reboot-blank" | "pause" => {
                 add("node", word(target));
                 add("for", time(self.log_time(5 * MS, left)));

@@ -1,8 +1,10 @@
 //! `conclave node`: runs this desktop as one node of a real network, with boards or other desktops.
 
 mod armed;
+mod boot;
 mod console;
 mod json;
+mod lists;
 mod records_file;
 mod uplink;
 
@@ -13,11 +15,13 @@ use crate::mqtt::TcpDial;
 use crate::pcap::{LinkType, Writer, sender};
 use crate::swarm::WallClock;
 use armed::Armed;
+use boot::Origin;
 use clap::{Args, ValueEnum};
 pub(super) use console::as_text;
 use console::{Beside, Nothing, Word};
 use firmware::report::{Report, Status};
 use firmware::storage::config_page::PORT_DEFAULT;
+use lists::Lists;
 use protocol::base::capacity::Capacity;
 use protocol::base::membership::Group;
 use protocol::base::quorum::Mode;
@@ -26,17 +30,15 @@ use protocol::election::Command;
 use protocol::election::Election as _;
 use protocol::election::appointment::Appointment;
 use protocol::mutex::{Mutex, NoMutex};
-use protocol::node::{Boot, Halt, Input, Notice, Stages};
+use protocol::node::{Halt, Input, Notice};
 use protocol::registry::{AnyElection, AnyMutex};
 use protocol::service::clock_sync::ClockSync;
 use protocol::service::requests::Requests;
 use protocol::service::{Commit, NoService, Sequencer, Service};
 use protocol::wire::{FRAME_MAX, Keyring};
-use protocol::{Config, Instant, Node, NodeId, Timing};
-use records_file::{Stored, load, load_log, save, save_log};
+use protocol::{Instant, Node, NodeId, Timing};
+use records_file::{save, save_log};
 use serde_json::Value;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::PathBuf;
@@ -65,9 +67,14 @@ pub(crate) struct NodeArgs {
     /// The election, with its options, as in a scenario: `bully:recovery=announce`.
     #[arg(long, value_name = "NAME", default_value = "wireless")]
     election: String,
-    /// The ids of all members of its group, the same list at every one; without it, all in range elect.
+    /// The ids of all members of its group, the same list at every one; without it, all in range elect. In mode quorum
+    /// and with --records it is the list that the group began with: a leader changes it by `member add ID` and
+    /// `member remove ID`.
     #[arg(long, value_name = "IDS", value_delimiter = ',', value_parser = crate::cli::id)]
     members: Vec<u32>,
+    /// The node is on no list of members yet: it waits until a leader adds it. Needs --mode quorum and --records.
+    #[arg(long, conflicts_with = "members")]
+    join: bool,
     /// What its leader needs: nothing, or a lease of a majority of the members.
     #[arg(long, value_name = "MODE", default_value = "available", value_parser = mode)]
     mode: Mode,
@@ -102,7 +109,8 @@ pub(crate) struct NodeArgs {
     /// The hop limit of reliable messages.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     hops: u8,
-    /// The file for the node's records. Without it, the node stays out of elections for a while after each boot.
+    /// The file for the node's records; the list of members is beside it. Without it, the node stays out of elections for
+    /// a while after each boot.
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
     /// The node has never run: missing records are not lost ones, and it takes part in elections at once. Damaged records
@@ -127,7 +135,9 @@ pub(super) const EXAMPLES: &str = "Examples:
   conclave node --id 1 --peer 10.255.255.255 --key-file barn.key --members 1,2,3 --mode quorum --mqtt 10.0.0.9
   conclave node --id 0 --bind 127.0.0.1:4000 --peer 127.0.0.1:4001 --new --insecure
   conclave node --id 1 --bind 127.0.0.1:4001 --peer 127.0.0.1:4000 --new --insecure --capacity 9000
-What is typed: call, yield, appoint, release; lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME;
+  conclave node --id 1 --peer 10.255.255.255 --key-file barn.key --members 1,2,3 --mode quorum --records 1.records --new
+  conclave node --id 4 --peer 10.255.255.255 --key-file barn.key --join --mode quorum --records 4.records --new
+What is typed: call, yield, appoint, release; member add 4, member remove 2, where the leader runs; lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME;
 submit TEXT; propose TEXT, yes, no";
 
 /// Finds the address of a node by its name; IPv4, as boards have, comes first.
@@ -178,6 +188,15 @@ struct Desktop<'a> {
     send_failed: u32,
 }
 
+impl NodeArgs {
+    fn timing(&self) -> Timing {
+        match self.timing {
+            TimingArg::Lan => Timing::LAN,
+            TimingArg::Radio => Timing::RADIO,
+        }
+    }
+}
+
 type DesktopNode<M, S> = Node<AnyElection, M, NEIGHBOURS_MAX, S, Option<Group>, Keyring>;
 
 /// Runs until interrupted; returns 0 then, 1 if the node halted.
@@ -224,46 +243,74 @@ fn run_with<M: Mutex + Clone, S: Service + Clone, B: Beside<S>>(
     let (capture, clock) = (capture.transpose()?, WallClock::start());
     let mut desktop = Desktop { args, key, socket, clock, capture, sent: 0, received: 0, send_failed: 0 };
     let timeout_max = if B::WATCHED { TIMEOUT_MAX_WATCHED } else { TIMEOUT_MAX };
-    let mut node = desktop.boot(mutex.clone(), service.clone(), beside.is_fit_at_boot())?;
+    let mut lists = Lists::start(args, &desktop.key.keyring(), desktop.now())?;
+    let stages = || (mutex.clone(), service.clone());
+    let mut node = match lists {
+        None => Some(desktop.boot(stages(), beside.is_fit_at_boot(), None, Origin::Stored)?),
+        Some(_) => None, // its list says whether it is a member
+    };
     let (typed, mut appointment) = (console::lines(), Appointment::default());
     let mut status_at = STATUS_PERIOD_US;
     let mut armed = Armed::default();
     // Longer than a frame, so that an oversized one is recognized.
     let mut buffer = [0; 2 * FRAME_MAX];
     while !interrupted.load(Ordering::Relaxed) {
-        match desktop.flush(&mut node, beside)? {
-            None => {}
-            Some(Halt::Superseded) => {
-                node = desktop.boot(mutex.clone(), service.clone(), beside.is_fit_at_boot())?; // as a board does
-            }
-            Some(_) => return Ok(ExitCode::FAILURE),
+        if let Some(lists) = &mut lists {
+            let fit = beside.is_fit_at_boot();
+            desktop.look_after_list(lists, &mut node, |desktop, list, origin| {
+                desktop.boot(stages(), fit, Some(list), origin)
+            })?;
         }
-        if desktop.look_beside(&mut node, appointment, beside)? {
+        let halted = node.as_mut().map_or(Ok(None), |node| desktop.flush(node, beside))?;
+        match (halted, &lists) {
+            (None, _) => {}
+            (Some(Halt::Superseded), lists) => {
+                let list = lists.as_ref().map(Lists::list);
+                node = Some(desktop.boot(stages(), beside.is_fit_at_boot(), list, Origin::Stored)?); // as a board does
+            }
+            (Some(_), _) => return Ok(ExitCode::FAILURE),
+        }
+        if let Some(node) = &mut node
+            && desktop.look_beside(node, appointment, beside)?
+        {
             continue;
         }
-        let deadline = earliest(node.deadline(), beside.deadline());
+        let deadline = earliest(node.as_ref().and_then(DesktopNode::deadline), beside.deadline());
+        let deadline = earliest(deadline, lists.as_ref().and_then(Lists::deadline));
         if armed.is_due(desktop.clock.micros(), deadline) {
             let timeout = deadline.map_or(timeout_max, |at| desktop.clock.until(at.as_micros()));
             desktop.socket.set_read_timeout(Some(timeout.clamp(TIMEOUT_MIN, timeout_max)))?;
         }
         if let Ok(line) = typed.try_recv() {
-            desktop.obey(&mut node, &mut appointment, beside, &line);
+            match (Word::read(&line, args.timing().lock_lease), &mut lists, &mut node) {
+                (None, ..) => eprintln!("{line:?} is none of: {}", console::HELP),
+                (Some(Word::Member(change)), Some(lists), node) => lists.change(desktop.now(), node.as_ref(), change),
+                (Some(Word::Member(_)), None, _) => eprintln!("{}", lists::FIXED),
+                (Some(word), _, Some(node)) => desktop.obey(node, &mut appointment, beside, word),
+                (Some(_), _, None) => eprintln!("this node is no member: it waits until a leader adds it"),
+            }
             continue;
         }
         // An error is a timeout, or an ICMP error for an earlier datagram.
         if let Ok((count, _)) = desktop.socket.recv_from(&mut buffer) {
+            let bytes = &buffer[..count];
             desktop.received = desktop.received.saturating_add(1);
-            if let Some(sender) = sender(&buffer[..count]) {
-                desktop.record(sender, &buffer[..count])?;
+            if let Some(sender) = sender(bytes) {
+                desktop.record(sender, bytes)?;
             }
-            node.handle(desktop.now(), Input::Frame { bytes: &buffer[..count], quality: QUALITY_UNKNOWN });
+            let taken = lists.as_mut().is_some_and(|lists| lists.takes(desktop.now(), bytes));
+            if let Some(node) = node.as_mut().filter(|_| !taken) {
+                node.handle(desktop.now(), Input::Frame { bytes, quality: QUALITY_UNKNOWN });
+            }
         }
-        if node.deadline().is_some_and(|deadline| deadline <= desktop.now()) {
+        if let Some(node) = &mut node
+            && node.deadline().is_some_and(|deadline| deadline <= desktop.now())
+        {
             node.handle(desktop.now(), Input::Timeout);
         }
         if desktop.clock.micros() >= status_at {
             status_at += STATUS_PERIOD_US;
-            desktop.log(&Report::Status(desktop.status(&node)))?;
+            desktop.log(&Report::Status(desktop.status(node.as_ref())))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -272,38 +319,6 @@ fn run_with<M: Mutex + Clone, S: Service + Clone, B: Beside<S>>(
 impl Desktop<'_> {
     fn now(&self) -> Instant {
         Instant::from_micros(self.clock.micros())
-    }
-
-    fn boot<M: Mutex, S: Service>(&self, mutex: M, mut service: S, fit: bool) -> io::Result<DesktopNode<M, S>> {
-        let args = self.args;
-        if let Some(log) = args.records.as_deref().map_or(Ok(None), load_log)? {
-            service.restore(&log);
-        }
-        let stored = args.records.as_deref().map_or(Ok(Stored::Nothing), load)?;
-        let unknown = stored == Stored::Nothing && !args.new;
-        let (at_boot, records) = stored.at_boot(args.new);
-        let config = Config {
-            me: NodeId(args.id),
-            key: self.key.keyring(),
-            hops: args.hops,
-            // A node of an uplink without a broker of its own has nothing to lead with.
-            may_lead: !args.never_leads && (args.mqtt.is_some() || !matches!(args.app, Some(AppArg::Uplink))),
-            mode: args.mode,
-            timing: self.timing(),
-        };
-        self.log(&Report::Starting { node: config.me, capacity: args.capacity, records: at_boot })?;
-        if unknown {
-            eprintln!("without records this node stays out of elections for a while; --new says that it has never run");
-        }
-        // The standard library's source of a number that differs in every process.
-        let seed = RandomState::new().hash_one(args.id);
-        let refused = |error: protocol::base::config::ConfigError| io::Error::other(error.to_string());
-        let members: Vec<NodeId> = args.members.iter().copied().map(NodeId).collect();
-        let group = if members.is_empty() { None } else { Some(Group::of(&members).map_err(refused)?) };
-        let election = AnyElection::by_name(&args.election).ok_or_else(|| io::Error::other("no such election"))?;
-        let stages = Stages { election, mutex, service };
-        let boot = Boot { records, capacity: fit.then_some(Capacity::new(args.capacity)), seed };
-        Node::new(config, &group, boot, self.now(), stages).map_err(refused)
     }
 
     /// Lets what runs beside the node take a step; returns whether the node has something to send or to print.
@@ -335,14 +350,13 @@ impl Desktop<'_> {
         node: &mut DesktopNode<M, S>,
         appointment: &mut Appointment,
         beside: &mut B,
-        line: &str,
+        word: Word,
     ) {
         let now = self.now();
-        let timing = self.timing();
-        match Word::read(line, timing.lock_lease) {
-            Some(Word::Call) => node.handle(now, Input::Election(Command::Call)),
-            Some(Word::Yield) => node.handle(now, Input::Election(Command::Yield)),
-            Some(word @ (Word::Appoint | Word::Release)) => {
+        match word {
+            Word::Call => node.handle(now, Input::Election(Command::Call)),
+            Word::Yield => node.handle(now, Input::Election(Command::Yield)),
+            Word::Appoint | Word::Release => {
                 appointment.set(word == Word::Appoint);
                 let capacity = appointment.capacity(Some(Capacity::new(self.args.capacity)));
                 node.handle(now, Input::Capacity(capacity));
@@ -350,20 +364,13 @@ impl Desktop<'_> {
                     node.handle(now, Input::Election(Command::Call));
                 }
             }
-            Some(Word::Lock(command)) => node.handle(now, Input::Mutex(command)),
-            Some(Word::Service(word)) => match beside.command(node.service(), &word) {
+            Word::Lock(command) => node.handle(now, Input::Mutex(command)),
+            Word::Service(word) => match beside.command(node.service(), &word) {
                 Ok(Some(command)) => node.handle(now, Input::Service(command)),
                 Ok(None) => {} // later
                 Err(reason) => eprintln!("{reason}"),
             },
-            None => eprintln!("{line:?} is none of: {}", console::HELP),
-        }
-    }
-
-    fn timing(&self) -> Timing {
-        match self.args.timing {
-            TimingArg::Lan => Timing::LAN,
-            TimingArg::Radio => Timing::RADIO,
+            Word::Member(_) => {} // its list takes it
         }
     }
 
@@ -391,10 +398,7 @@ impl Desktop<'_> {
                     save_log(file, log)?;
                 }
             } else if let Some(frame) = node.poll_transmit(self.now(), &mut buffer) {
-                self.record(self.args.id, frame)?;
-                let accepted = self.args.peer.iter().filter(|&&peer| self.socket.send_to(frame, peer).is_ok()).count();
-                let counter = if accepted > 0 { &mut self.sent } else { &mut self.send_failed };
-                *counter = counter.saturating_add(1);
+                self.transmit(frame)?;
             } else {
                 match node.poll_notice() {
                     Some(Notice::Role(notice)) => {
@@ -420,14 +424,24 @@ impl Desktop<'_> {
         }
     }
 
-    fn status<M: Mutex, S: Service>(&self, node: &DesktopNode<M, S>) -> Status {
+    /// Sends a frame to all peers.
+    fn transmit(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.record(self.args.id, frame)?;
+        let accepted = self.args.peer.iter().filter(|&&peer| self.socket.send_to(frame, peer).is_ok()).count();
+        let counter = if accepted > 0 { &mut self.sent } else { &mut self.send_failed };
+        *counter = counter.saturating_add(1);
+        Ok(())
+    }
+
+    fn status<M: Mutex, S: Service>(&self, node: Option<&DesktopNode<M, S>>) -> Status {
+        let neighbours = node.map_or(0, |node| node.neighbours().count());
         Status {
-            neighbours: u32::try_from(node.neighbours().count()).unwrap_or(u32::MAX),
+            neighbours: u32::try_from(neighbours).unwrap_or(u32::MAX),
             sent: self.sent,
             received: self.received,
             send_failed: self.send_failed,
-            dropped: *node.counters(),
-            writes: node.writes().into(),
+            dropped: node.map_or_else(Default::default, |node| *node.counters()),
+            writes: node.map_or(0, |node| node.writes().into()),
             insecure: self.key.public,
             ..Status::default()
         }

@@ -1,11 +1,12 @@
 //! What the user of a desktop node types, a line at a time, and what its lock and its service answer.
 
 use protocol::base::term::Term;
+use protocol::members;
 use protocol::mutex::{self, LockId};
 use protocol::service::commit::{self, Change, Commit, TransactionId};
 use protocol::service::sequencer::{self, Payload};
 use protocol::service::{NoService, Sequencer, Service, clock_sync, clock_sync::ClockSync};
-use protocol::{Duration, Instant};
+use protocol::{Duration, Instant, NodeId};
 use serde_json::{Value, json};
 use std::io::BufRead as _;
 use std::sync::mpsc::{Receiver, channel};
@@ -17,6 +18,7 @@ pub(super) enum Word {
     Yield,
     Appoint,
     Release,
+    Member(members::Change),
     Lock(mutex::Command),
     Service(ServiceWord),
 }
@@ -30,7 +32,7 @@ pub(super) enum ServiceWord {
 }
 
 /// What can be typed.
-pub(super) const HELP: &str = "call, yield, appoint, release, lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME, \
+pub(super) const HELP: &str = "call, yield, appoint, release, member add ID, member remove ID, lock NAME, within SECONDS NAME, try NAME, renew NAME, unlock NAME, cancel NAME, \
      submit TEXT, propose TEXT, yes, no";
 
 impl Word {
@@ -43,6 +45,15 @@ impl Word {
             "yield" => Self::Yield,
             "appoint" => Self::Appoint,
             "release" => Self::Release,
+            "member" => {
+                let (change, id) = rest.split_once(' ')?;
+                let id = NodeId(id.trim().parse().ok()?);
+                match change {
+                    "add" => Self::Member(members::Change::Add(id)),
+                    "remove" => Self::Member(members::Change::Remove(id)),
+                    _ => return None,
+                }
+            }
             "lock" => Self::Lock(mutex::Command::Acquire { lock: lock()?, lease }),
             "within" => {
                 let (seconds, name) = rest.split_once(' ').filter(|(_, name)| !name.is_empty())?;
@@ -257,7 +268,11 @@ mod tests {
         let propose = Word::Service(ServiceWord::Propose("open".to_owned()));
         assert_eq!(Word::read("propose open", lease), Some(propose));
         assert_eq!(Word::read("no", lease), Some(Word::Service(ServiceWord::Vote { yes: false })));
-        for wrong in ["lock", "open door", ""] {
+        let [add, remove] =
+            [members::Change::Add, members::Change::Remove].map(|change| Word::Member(change(NodeId(7))));
+        assert_eq!(Word::read("member add 7", lease), Some(add));
+        assert_eq!(Word::read("member remove 7", lease), Some(remove));
+        for wrong in ["lock", "open door", "member add", "member add seven", "member 7", ""] {
             assert_eq!(Word::read(wrong, lease), None, "{wrong}");
         }
         assert!(["lock NAME", "appoint", "submit TEXT", "propose TEXT"].iter().all(|word| HELP.contains(word)));

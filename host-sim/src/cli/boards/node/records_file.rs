@@ -57,6 +57,31 @@ pub(super) fn save_log(records: &Path, log: &[u8]) -> io::Result<()> {
     write(&log_file(records), log)
 }
 
+/// What a file of a log holds.
+#[derive(Debug, PartialEq)]
+pub(super) enum StoredLog {
+    Intact(Vec<u8>),
+    /// There is no file.
+    Nothing,
+    Damaged,
+}
+
+/// The file of the list of members, beside that of the records.
+fn list_file(records: &Path) -> PathBuf {
+    records.with_extension("list")
+}
+
+/// Reads the log of the list of members of a node with these records.
+pub(super) fn load_list(records: &Path) -> io::Result<StoredLog> {
+    let Some(bytes) = read(&list_file(records))? else { return Ok(StoredLog::Nothing) };
+    Ok(intact(&bytes).map_or(StoredLog::Damaged, |log| StoredLog::Intact(log.to_vec())))
+}
+
+/// Writes the log of the list of members of a node with these records, atomically.
+pub(super) fn save_list(records: &Path, log: &[u8]) -> io::Result<()> {
+    write(&list_file(records), log)
+}
+
 /// The contents of a file, if there is one.
 fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(file) {
@@ -132,6 +157,21 @@ mod tests {
         fs::write(log_file(&records), [1, 2, 3]).unwrap();
         assert_eq!(load_log(&records).unwrap(), Some(Vec::new()));
         assert_eq!(load(&records).unwrap(), Stored::Nothing, "the log is a file of its own");
+    }
+
+    #[test]
+    fn the_log_of_the_list_is_read_as_it_was_saved_and_a_torn_one_is_known_to_be_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let records = folder.path().join("node.records");
+        assert_eq!(load_list(&records).unwrap(), StoredLog::Nothing);
+        save_list(&records, &[1, 2, 3]).unwrap();
+        assert_eq!(load_list(&records).unwrap(), StoredLog::Intact(vec![1, 2, 3]));
+        let whole = fs::read(list_file(&records)).unwrap();
+        for len in 0..whole.len() {
+            fs::write(list_file(&records), &whole[..len]).unwrap();
+            assert_eq!(load_list(&records).unwrap(), StoredLog::Damaged, "{len} bytes");
+        }
+        assert_eq!((load(&records).unwrap(), load_log(&records).unwrap()), (Stored::Nothing, None));
     }
 
     #[test]
