@@ -2,6 +2,7 @@
 
 use crate::support::{converges, load, passes, seeds};
 use host_sim::metrics::seeds::run_seeds_of;
+use protocol::registry::AnyMutex;
 
 #[test]
 fn a_line_a_grid_and_a_random_graph_elect_their_best_from_a_cold_start() {
@@ -35,6 +36,27 @@ fn with_a_quorum_a_grid_and_a_line_have_one_leader_that_stays() {
         converges(&load(name), seeds(40, 1_000));
     }
     converges(&load("quorum-grid64"), seeds(20, 100));
+}
+
+#[test]
+fn every_lock_serves_16_members_in_one_range_without_a_pause() {
+    // A lock, and how often it is granted in the minute at least.
+    let least = [
+        ("central", 1_000),
+        ("token-ring", 1_200),
+        ("raymond", 1_200),
+        ("suzuki-kasami", 550),
+        ("ricart-agrawala", 110),
+        ("maekawa", 130),
+        ("lamport", 110),
+        ("voting", 100),
+    ];
+    assert_eq!(least.len(), AnyMutex::NAMES.len());
+    for (mutex, grants) in least {
+        let report = converges(&load("locks-room16").with_mutex(mutex).unwrap(), seeds(3, 20));
+        let granted = report.measures["grants"].p50;
+        assert!(granted >= grants, "{mutex}: {granted}");
+    }
 }
 
 #[test]

@@ -19,9 +19,10 @@
 //! # Congestion
 //! The wait for an acknowledgement follows the round trips (`round_trip`) and doubles while nobody answers: for locks and
 //! applications from the second silent round on. Their messages to many wait a round for the recipients that have not
-//! acknowledged the one before, so that one frame serves all; a recipient that is sent a message again sends the reply
-//! that it has for the origin again, with the acknowledgement. Where
-//! messages of locks and applications go unacknowledged again and again, their pace falls (`pace`).
+//! acknowledged the one before, so that one frame serves all; in a crowd its recipients reply one after the other, and one that is
+//! sent a message again sends the reply that it has for the origin again, with the acknowledgement. In one range a frame
+//! of acknowledgements repeats those of a short while before. Where messages of locks and applications go unacknowledged
+//! again and again, their pace falls (`pace`).
 //!
 //! # Limits
 //! A member queues 24 own messages, a node without a group 10 ([`Membership::Queue`]); `RELAYS_MAX` of other nodes. An
@@ -195,6 +196,8 @@ pub(crate) struct Link<P: Payload, const N: usize, G: Membership> {
     carrier: G::PerMember<Carrier, 1>,
     trips: G::PerMember<RoundTrip, N>,
     refusal: Option<Refusal>,
+    /// The origin of the last message to many, and when it is this node's turn to reply to it, in a crowd.
+    turn: (NodeSet, Instant),
     pace: Pace,
     /// When a message may leave that waits for nothing but the pace, or for one frame to serve all its recipients.
     paced_until: Option<Instant>,
@@ -215,6 +218,7 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
             carrier: G::per_member(Carrier::EMPTY),
             trips: G::per_member(RoundTrip::UNKNOWN),
             refusal: None,
+            turn: (NodeSet::EMPTY, Instant::ZERO),
             pace: Pace::FIRST,
             paced_until: None,
             unreachable: NodeSet::EMPTY,

@@ -112,7 +112,8 @@ impl<P: Payload> Pending<P> {
     /// Until when it is held back, though these recipients are ready: others are not yet, and one frame may reach all.
     pub(super) fn held<G: Membership>(&self, ready: NodeSet, now: Instant) -> Option<Instant> {
         let retransmit = self.reliable.filter(|_| G::GROUPED && self.stream::<G>() == Stream::Others)?;
-        Some(self.due).filter(|&due| due > now && ready != retransmit.unsent)
+        let first = retransmit.alone && retransmit.retries == 0;
+        Some(self.due).filter(|&due| due > now && (first || ready != retransmit.unsent))
     }
 
     /// Starts the next round when the timeout has passed, a bounded number of times; returns the members it abandons.

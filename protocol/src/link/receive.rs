@@ -5,6 +5,7 @@ use super::relay::Relay;
 use super::session::Stream;
 use super::{Ack, Acks, HOLD_JITTERS, Link, LinkContext, RELIABLE_MAX, Refusal};
 use crate::algorithm::Scope;
+use crate::base::config::CROWD;
 use crate::base::ids::{NodeId, NodeSet};
 use crate::base::membership::{Membership, Queue};
 use crate::base::time::earliest;
@@ -115,8 +116,12 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
         let jitters = match &header.recipients {
             Recipients::Members { set, .. } if G::GROUPED => {
                 let before = set.slots().take_while(|&slot| NodeSet::slot(slot) != cx.myself());
-                let rank = before.fold(0, |count: u32, _| count.saturating_add(1)).min(cx.crowd).saturating_mul(2);
+                let place = before.fold(0, |count: u32, _| count.saturating_add(1)).min(cx.crowd);
+                let rank = place.saturating_mul(2);
                 let in_turn = stream == Stream::Others;
+                if new && in_turn && cx.crowd >= CROWD {
+                    self.turn = (NodeSet::slot(slot), now.after(cx.moment.timing.jitter.times(place)));
+                }
                 let again = !new && in_turn && self.hurry_reply(cx, slot, stream, rank);
                 match (new || again, in_turn) {
                     (true, _) => rank.saturating_add(HOLD_JITTERS),
@@ -233,6 +238,8 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
             carrier.poll(cx, &mut acks);
         }
         self.acks_at = None;
+        let direct = G::GROUPED && cx.hops <= 1;
+        let again = if direct { self.streams.of(Stream::Others).paid_once() } else { NodeSet::EMPTY };
         for &stream in Stream::all::<G>() {
             for slot in self.streams.of(stream).owed().slots() {
                 let Some(origin) = cx.roster().id_of(slot) else { continue };
@@ -246,7 +253,17 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
                 }
             }
         }
-        (!acks.accepted.is_empty() || acks.refused.is_some()).then_some(acks)
+        if acks.accepted.is_empty() && acks.refused.is_none() {
+            return None;
+        }
+        for slot in again.slots() {
+            let Some(origin) = cx.roster().id_of(slot) else { continue };
+            let (incarnation, seq) = (cx.peers.boot_of(slot), self.streams.of(Stream::Others).pay_again(slot));
+            if !acks.add(Ack { origin, incarnation, seq, via: None, by: NodeSet::EMPTY }) {
+                break;
+            }
+        }
+        Some(acks)
     }
 
     /// The next frame of another node that is due to be relayed.

@@ -70,7 +70,9 @@ impl<P: Payload, const N: usize, G: Membership> Link<P, N, G> {
                         && earlier.to.meets(to)
                         && earlier.stream::<G>() == stream
                 };
-                let mut due = now;
+                let turn =
+                    Some(self.turn).filter(|&(origin, _)| G::GROUPED && origin == to && stream == Stream::Others);
+                let mut due = turn.map_or(now, |(_, turn)| turn.max(now));
                 for earlier in self.queue.list_mut().iter_mut().filter(before) {
                     let wait = cx.patience(earlier.to, self.trips.as_ref());
                     earlier.hurry(now, wait);

@@ -80,11 +80,14 @@ pub(super) struct Sessions<const N: usize> {
     outgoing: NodeSet,
     /// The peers whose last message is to be acknowledged.
     owed: NodeSet,
+    /// The peers whose last message was acknowledged a short while ago, in a frame that may be lost.
+    paid: NodeSet,
 }
 
 impl<const N: usize> Sessions<N> {
     pub(super) const fn new() -> Self {
-        Self { delivered: [0; N], incoming: NodeSet::EMPTY, outgoing: NodeSet::EMPTY, owed: NodeSet::EMPTY }
+        let none = NodeSet::EMPTY;
+        Self { delivered: [0; N], incoming: none, outgoing: none, owed: none, paid: none }
     }
 
     /// Ends the sessions with these peers: they are in another boot now.
@@ -92,6 +95,7 @@ impl<const N: usize> Sessions<N> {
         self.incoming = self.incoming.without(set);
         self.outgoing = self.outgoing.without(set);
         self.owed = self.owed.without(set);
+        self.paid = self.paid.without(set);
     }
 
     /// Returns whether message `seq` of a peer is new, or `None` where it is for no session; `names_me`: whether it names
@@ -124,6 +128,18 @@ impl<const N: usize> Sessions<N> {
     /// The message to acknowledge to a peer; it is no longer owed.
     pub(super) fn pay(&mut self, slot: usize) -> u32 {
         self.owed = self.owed.without(NodeSet::slot(slot));
+        self.paid = self.paid.with(NodeSet::slot(slot));
+        self.delivered.get(slot).copied().unwrap_or(0)
+    }
+
+    /// The peers whose last message is to be acknowledged once more, should there be a frame for it.
+    pub(super) const fn paid_once(&self) -> NodeSet {
+        self.paid.without(self.owed)
+    }
+
+    /// The message to acknowledge to a peer once more.
+    pub(super) fn pay_again(&mut self, slot: usize) -> u32 {
+        self.paid = self.paid.without(NodeSet::slot(slot));
         self.delivered.get(slot).copied().unwrap_or(0)
     }
 

@@ -129,6 +129,8 @@ struct Board {
     peers: PeerTable<6>,
     received: u32,
     random: u32,
+    /// How many others contend for the air.
+    crowd: u32,
 }
 
 impl Board {
@@ -138,7 +140,7 @@ impl Board {
             peers.add_member(NodeId(id)).unwrap();
             peers.on_reliable(node(id)).unwrap();
         }
-        Self { link: Link::new(), hops: 1, me: NodeId(me), incarnation: 1, peers, received: 0, random: 0 }
+        Self { link: Link::new(), hops: 1, me: NodeId(me), incarnation: 1, peers, received: 0, random: 0, crowd: 2 }
     }
 
     /// Receives a hello; returns the sender's slot.
@@ -156,7 +158,7 @@ impl Board {
     fn with<T>(&mut self, now: Instant, act: impl FnOnce(&mut Link<Test, 6, Group>, &LinkContext<'_, 6>) -> T) -> T {
         let moment = Moment { now, random: self.random, timing: &Timing::RADIO };
         let (me, incarnation, peers) = (self.me, self.incarnation, &self.peers);
-        let cx = LinkContext { me, incarnation, hops: self.hops, peers, crowd: 2, moment };
+        let cx = LinkContext { me, incarnation, hops: self.hops, peers, crowd: self.crowd, moment };
         act(&mut self.link, &cx)
     }
 

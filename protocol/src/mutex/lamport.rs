@@ -22,9 +22,9 @@
 //!
 //! # Cost
 //! 3(n-1) messages for an entry and its exit, contended or not, while no request waits for longer than
-//! [`crate::Timing::lease`] or three quarters of its lease. A request that waits for longer is sent to all again when
-//! it is at the head: 2(n-1) more, and 2 for each request ahead, as often as the former time passes. Before entry one
-//! round trip; between two holders one message. No acknowledgement is deferred, so every member knows how many come
+//! [`crate::Timing::lease`] or three quarters of its lease. A request that waits for longer is sent again when it is at
+//! the head, to (n-1)/2 + 2 members: 2 more for each, and 2 for each request ahead, as often as the former time passes.
+//! Before entry one round trip; between two holders one message. No acknowledgement is deferred, so every member knows how many come
 //! first.
 //!
 //! After the crash of a holder the next is granted the lock as soon as both the lease has ended, 3 % later than

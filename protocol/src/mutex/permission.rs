@@ -7,12 +7,14 @@
 //!
 //! # Why two never hold one lock
 //! - A permission is a lease: the grantor counts it long from its reply, the requester short from its request. Between
-//!   two members of one view the algorithm's own rule decides; permissions have to end only for members that left.
+//!   two members of one view the algorithm's own rule decides, and a permission lasts until the request ends;
+//!   permissions have to end only for members that left.
 //! - A permission is for a view. It is given only where both have the same view, and a change of the view voids all
 //!   permissions: every member of the new view is asked.
 //! - A member that left the view may still hold a lock by permission of members that stayed. No member gives or uses a
 //!   permission in the new view before its own permissions to members outside have ended. Any two views share a member,
-//!   as each is a majority, and its permissions keep two holders apart that are in no common view.
+//!   as each is a majority, and its permissions keep two holders apart that are in no common view. For that it is enough
+//!   that every majority without the holder has a member whose permission has not ended: (n-1)/2 of them.
 //! - A member that has just started gives and uses no permission until all it has forgotten have ended.
 //! - Suspicion changes nothing: only a leader with a quorum changes the view ([`crate::lease`]). Where there is none,
 //!   as in [`Mode::Available`](crate::base::quorum::Mode::Available), all members must be up.
@@ -359,7 +361,7 @@ impl Permissions {
     pub(super) fn count_later_message(&mut self, cx: &Context<'_>, (from, sent_at): (NodeId, LamportTime)) {
         let sender = cx.roster.set_of(from);
         for round in self.rounds.iter_mut().filter(|round| (sent_at, from) > (round.request, cx.me)) {
-            round.granted = round.granted.with(sender);
+            round.grant(sender);
         }
     }
 
@@ -368,7 +370,7 @@ impl Permissions {
         let own = |&&(slot, _): &&(u8, Round)| NodeSet::slot(usize::from(slot)) == cx.roster.set_of(cx.me);
         let Some(&(_, number)) = rounds.iter().find(own) else { return };
         if let Some(round) = self.rounds.numbered(lock, number) {
-            round.granted = round.granted.with(cx.roster.set_of(from));
+            round.grant(cx.roster.set_of(from));
         }
     }
 
@@ -392,7 +394,7 @@ impl Permissions {
         self.granted.on_return(cx, set);
         self.peer_requests.retain(|peer| !peer.requester().meets(set));
         for round in self.rounds.iter_mut() {
-            round.granted = round.granted.without(set);
+            round.revoke(set);
             round.send_afresh(cx);
         }
     }

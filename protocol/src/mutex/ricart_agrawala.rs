@@ -23,7 +23,8 @@
 //! 2(n-1) messages for an entry and its exit, contended or not, while no request waits for longer than three quarters
 //! of a heartbeat; an exit sends only the deferred replies. A request that waits for longer costs 2 more for each
 //! missing reply, then and once every [`crate::Timing::lease`]; and when it may enter but its permissions have ended,
-//! or almost, 2(n-1) once more. Before entry one round trip; between two holders one message.
+//! or almost, 2 for each of the (n-1)/2 + 2 members that renew theirs. Before entry one round trip; between two holders
+//! one message.
 //!
 //! After the crash of a holder the next is granted the lock as soon as both the lease has ended, 3 % later than
 //! granted, and the view has changed (detection, and a heartbeat); then one round trip. The crash of any other member

@@ -46,6 +46,7 @@ of_both! {
     a_member_that_comes_back_with_an_old_request_has_to_make_a_new_one
     a_restarted_member_is_asked_again_and_abstains_until_its_forgotten_permissions_have_expired
     a_granted_lease_stays_recorded_when_its_renewal_is_outdated
+    so_many_permissions_are_renewed_before_entry_that_every_majority_has_one
     a_change_of_the_view_voids_permissions_of_before
     a_member_waits_out_its_own_permission_too
     a_holder_that_does_not_renew_makes_room_by_itself
@@ -329,6 +330,27 @@ fn a_granted_lease_stays_recorded_when_its_renewal_is_outdated<M: Mutex + Defaul
     lab.acquire(3).deliver_all().acquire(1).deliver_all().set_view(1, &[1, 2]).set_view(1, &[1, 2, 3]).deliver_all();
     lab.command(3, Command::Renew { lock: DOOR, lease: LEASE }).deliver_all();
     assert_eq!((lab.sent_named("outdated"), lab.holders()), (1, vec![3]));
+}
+
+fn so_many_permissions_are_renewed_before_entry_that_every_majority_has_one<M: Mutex + Default>(reply: &str) {
+    let mut lab = Lab::<M>::by_hand(&[1, 2, 3, 4, 5, 6, 7]);
+    lab.acquire(1).deliver_all().acquire(2).deliver_all().pass(LEASE.mul_ratio(9, 10)).deliver_all();
+    lab.pass(Duration::from_millis(100)).deliver_all(); // nothing keeps a message back any more
+    let requests = lab.sent_named("request");
+    lab.release(1);
+    let renewed = [3, 4, 5, 6, 7].map(|from| (from, lab.take(reply, from, 2)));
+    assert_eq!(lab.sent_named("request") - requests, 5, "two more than are needed");
+    let mut holders = Vec::new();
+    for (from, message) in renewed.into_iter().take(3) {
+        lab.hand(from, 2, message);
+        holders.push(lab.holders());
+    }
+    assert_eq!(holders, [vec![], vec![], vec![2]]);
+    for name in [1, 3, 6, 7] {
+        lab.set_view(name, &[1, 3, 6, 7]);
+    }
+    lab.acquire(1).deliver_all();
+    assert_eq!(lab.holders(), [2], "3 knows of its hold, and any majority has 3, 4 or 5");
 }
 
 fn a_change_of_the_view_voids_permissions_of_before<M: Mutex + Default>(reply: &str) {

@@ -35,6 +35,29 @@ fn the_recipients_of_one_message_acknowledge_one_after_the_other() {
 }
 
 #[test]
+fn the_acknowledgement_of_a_locks_message_is_repeated_once_in_the_next_frame_of_acknowledgements() {
+    let (mut one, mut three, mut receiver) = (Board::new(1), Board::new(3), Board::new(2));
+    let acked =
+        |frames: Vec<Frame>| -> Vec<_> { only(frames).acks().accepted.iter().map(|ack| ack.origin.0).collect() };
+    one.send(&[2], Test::Lock(0));
+    receiver.on_frame(Instant::ZERO, &only(one.poll(Instant::ZERO))).unwrap();
+    let lost = at(Duration::from_secs(1));
+    assert_eq!(acked(receiver.poll_acks(lost)), [1]);
+    assert_eq!(receiver.poll_acks(at(Duration::from_secs(2))), [], "it takes no frame of its own");
+    let mut frames = Vec::new();
+    for message in [1, 2] {
+        three.send(&[2], Test::Lock(message));
+        receiver.on_frame(lost, &only(three.poll(lost))).unwrap();
+        let acks = only(receiver.poll_acks(at(Duration::from_secs(3))));
+        three.on_frame(lost, &acks).unwrap();
+        one.on_frame(lost, &acks).unwrap();
+        frames.push(acked([acks].into()));
+    }
+    assert_eq!(frames, [&[3, 1][..], &[3]]);
+    assert_eq!(one.link.unacked(), 0);
+}
+
+#[test]
 fn a_duplicate_is_acknowledged_without_delay() {
     let (mut sender, mut receiver) = (Board::new(1), Board::new(2));
     sender.send(&[2], Test::Reliable(0));

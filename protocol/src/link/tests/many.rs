@@ -40,6 +40,23 @@ fn a_message_to_many_does_not_wait_for_one_that_is_silent() {
 }
 
 #[test]
+fn in_a_crowd_the_recipients_of_one_message_reply_one_after_the_other() {
+    let jitter = Timing::RADIO.jitter.as_micros() / 1_000;
+    for (crowd, turn) in [(2, 0), (15, jitter)] {
+        let mut sender = Board::new(1);
+        sender.send(&[2, 3, 4], Test::Lock(0));
+        let message = only(sender.poll(Instant::ZERO));
+        let replied_at = [2, 3, 4].map(|id| {
+            let mut receiver = Board { crowd, ..Board::new(id) };
+            receiver.on_frame(Instant::ZERO, &message).unwrap();
+            receiver.send(&[1], Test::Lock(1));
+            (0..100).find(|&ms| !receiver.poll_messages(at(Duration::from_millis(ms))).is_empty())
+        });
+        assert_eq!(replied_at, [Some(0), Some(turn), Some(2 * turn)]);
+    }
+}
+
+#[test]
 fn a_message_that_is_sent_again_is_answered_by_the_reply_and_not_by_an_acknowledgement() {
     let (mut sender, message, [mut two, ..]) = asked();
     two.send(&[1], Test::Lock(1));

@@ -23,7 +23,7 @@ impl Permissions {
     ) -> Option<LockRequest> {
         let open = self.rounds.clone();
         let mut refused = None;
-        for round in open.iter().filter(|round| round.missing(cx).is_empty()) {
+        for round in open.iter().filter(|round| round.is_complete(cx)) {
             if is_step_full(out) {
                 break;
             }
@@ -47,7 +47,7 @@ impl Permissions {
                 (None, Phase::Waiting { .. }, QueuePosition::First) if self.granted.is_safe(cx) => {
                     // A lease that is almost over is not worth having.
                     if until <= cx.now.after(round.lease.mul_ratio(1, 4)) {
-                        self.rounds.begin(cx, round.subject());
+                        self.rounds.numbered(lock, round.round).into_iter().for_each(|round| round.renew_leases(cx));
                         continue;
                     }
                     self.rounds.close(lock);
@@ -78,7 +78,7 @@ impl Permissions {
                 self.client.refuse(due.lock, due.request, Refusal::Busy, out);
                 return Some(request);
             }
-            let (message, missing) = (due.message(cx), due.missing(cx));
+            let (message, missing) = (due.message(cx), due.asked(cx));
             let (message, to) = match (due.fresh, trying) {
                 (true, true) => (PermissionMessage::Try(message), missing),
                 (true, false) => (PermissionMessage::Request(message), missing),
@@ -92,7 +92,8 @@ impl Permissions {
             if let Some(round) = self.rounds.numbered(due.lock, due.round) {
                 let wait = if due.fresh { timeout } else { cx.timing.lease() };
                 // In a large group a turn takes long to come, and every question costs an answer of each member.
-                let wait = wait.times(cx.view.len().div_ceil(SMALL_GROUP).saturating_mul(2).saturating_sub(1));
+                let longer = cx.view.len().div_ceil(SMALL_GROUP).saturating_mul(2).saturating_sub(1);
+                let wait = if due.missing(cx).is_empty() { cx.timing.heartbeat } else { wait.times(longer) };
                 (round.fresh, round.send_at) = (false, cx.now.after(wait));
             }
         }
