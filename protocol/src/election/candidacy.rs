@@ -146,7 +146,9 @@ impl Candidacy {
             Winner::Lowest => {
                 let Leader { term, candidate: leader, runner_up, .. } = winner;
                 let message = LeaderMessage::Elected { term, leader, runner_up, age: 0 };
-                self.leadership.on_message(cx, from, message, term, out)
+                // Of a round that this node joined before it yielded: it would lead for no longer than this step.
+                let cx = Context { candidate: cx.candidate.filter(|_| self.abstain_until.is_none()), ..*cx };
+                self.leadership.on_message(&cx, from, message, term, out)
             }
         }
     }

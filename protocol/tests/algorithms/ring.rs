@@ -4,7 +4,7 @@ use crate::election_chaos;
 use crate::support::prelude::*;
 use protocol::election::Winner;
 use protocol::election::ring::{List, Message, Options, Outcome, Ring};
-use protocol::election::{Command, Direction};
+use protocol::election::{Command, Direction, Notice};
 use protocol::wire::{self, Destination, Payload, Recipients};
 
 /// Nodes in range of each other that differ by their ids only. The textbook's process Pi is node i.
@@ -117,6 +117,24 @@ fn r4_the_lowest_may_win_as_well_and_stays_leader() {
         net.boot(0).run_secs(60);
         assert_eq!(net.leader(), Some(NodeId(1)));
     }
+}
+
+#[test]
+fn e8_a_lowest_leader_that_yielded_takes_no_leadership_of_a_round_that_it_joined_before() {
+    let rules = Options { winner: Winner::Lowest, ..Options::default() };
+    let mut lowest = Single::new(1, roster(1..=5), Ring::new(rules));
+    let result = |number| {
+        let members = members(&[1, 2, 3, 4, 5]);
+        Message::Coordinator(Outcome { term: term(number, 2), leader: candidate(500, 1), runner_up: None, members })
+    };
+    lowest.receive(5, result(1));
+    lowest.command(Command::Yield);
+    let gained = |notices: &[Notice]| notices.iter().filter(|notice| matches!(notice, Notice::Gained { .. })).count();
+    assert_eq!(gained(&lowest.notices), 1);
+    for _ in 0..2 {
+        lowest.receive(5, result(4));
+    }
+    assert_eq!(gained(&lowest.notices), 1, "{:?}", lowest.notices);
 }
 
 #[test]
