@@ -94,6 +94,12 @@ impl Candidacy {
         Some(if incumbent { candidate.as_incumbent() } else { candidate })
     }
 
+    /// Returns the context of this step, in which this node is no candidate while it abstains: named leader by a round from
+    /// before, it would take the leadership and give it up in the same step.
+    fn context<'a>(&self, cx: &Context<'a>) -> Context<'a> {
+        Context { candidate: cx.candidate.filter(|_| self.abstain_until.is_none()), ..*cx }
+    }
+
     /// Returns this node as a candidate against the current leader. Until that is an incumbent, this node counts no
     /// better than when it joined the round: later measurements must not decide a round that is over.
     pub(super) fn challenger(&self, cx: &Context<'_>) -> Option<Candidate> {
@@ -114,7 +120,7 @@ impl Candidacy {
         message: LeaderMessage,
         out: &mut Out<M>,
     ) -> bool {
-        self.leadership.on_message(cx, cx.roster.set_of(from), message, self.joined, out)
+        self.leadership.on_message(&self.context(cx), cx.roster.set_of(from), message, self.joined, out)
     }
 
     /// Handles the result of a round in which the whole group was asked; returns whether this node adopted it. The
@@ -129,7 +135,7 @@ impl Candidacy {
         let Leader { term, candidate: leader, runner_up, .. } = winner;
         let authority = if self.outranks(cx, leader) { self.joined } else { term };
         let message = LeaderMessage::Elected { term, leader, runner_up, age: 0 };
-        self.leadership.on_message(cx, from, message, authority, out)
+        self.leadership.on_message(&self.context(cx), from, message, authority, out)
     }
 
     /// Handles the result of a round that `rule` decided; returns whether this node adopted it.
@@ -146,9 +152,7 @@ impl Candidacy {
             Winner::Lowest => {
                 let Leader { term, candidate: leader, runner_up, .. } = winner;
                 let message = LeaderMessage::Elected { term, leader, runner_up, age: 0 };
-                // Of a round that this node joined before it yielded: it would lead for no longer than this step.
-                let cx = Context { candidate: cx.candidate.filter(|_| self.abstain_until.is_none()), ..*cx };
-                self.leadership.on_message(&cx, from, message, term, out)
+                self.leadership.on_message(&self.context(cx), from, message, term, out)
             }
         }
     }
