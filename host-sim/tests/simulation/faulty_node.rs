@@ -8,6 +8,7 @@ use protocol::base::capacity::Capacity;
 use protocol::base::records::Records;
 use protocol::base::term::Term;
 use protocol::election::Command;
+use protocol::members::{Change, List};
 use protocol::mutex::{self, Fence, LockId};
 use protocol::{Instant, NodeId};
 
@@ -54,6 +55,10 @@ impl<F: Fault> SimNode for Faulty<F> {
         Self { me: boot.me, node: F::Node::boot(plan, boot), fault: F::default() }
     }
 
+    fn boot_with_log(plan: &Self::Plan, boot: Boot, log: Option<&[u8]>) -> Self {
+        Self { me: boot.me, node: F::Node::boot_with_log(plan, boot, log), fault: F::default() }
+    }
+
     fn receive(&mut self, now: Instant, bytes: &[u8], quality: u8) {
         self.node.receive(now, bytes, quality);
     }
@@ -70,12 +75,20 @@ impl<F: Fault> SimNode for Faulty<F> {
         self.node.lock_command(now, command);
     }
 
+    fn change_list(&mut self, now: Instant, change: Change) {
+        self.node.change_list(now, change);
+    }
+
     fn handle_timeout(&mut self, now: Instant) {
         self.node.handle_timeout(now);
     }
 
     fn poll_persist(&mut self) -> Option<Records> {
         self.node.poll_persist()
+    }
+
+    fn poll_log(&mut self) -> Option<Box<[u8]>> {
+        self.node.poll_log()
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
@@ -104,6 +117,22 @@ impl<F: Fault> SimNode for Faulty<F> {
 
     fn leader(&self) -> Option<(NodeId, Term)> {
         self.node.leader()
+    }
+
+    fn advertise(&self, capacity: u16) -> u16 {
+        self.node.advertise(capacity)
+    }
+
+    fn takes_part(&self) -> bool {
+        self.node.takes_part()
+    }
+
+    fn list(&self) -> Option<&List> {
+        self.node.list()
+    }
+
+    fn lie(plan: &Self::Plan, frame: &[u8], random: u64) -> Option<Box<[u8]>> {
+        F::Node::lie(plan, frame, random)
     }
 
     fn message_name(plan: &Self::Plan, frame: &[u8]) -> &'static str {

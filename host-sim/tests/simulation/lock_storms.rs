@@ -5,6 +5,7 @@ use crate::faulty_node::{Fault, Faulty};
 use crate::support::{finds, load, passes_but_for, seeds, storm, survives};
 use host_sim::ProtocolNode;
 use host_sim::metrics::seeds::{run_seeds, run_seeds_of};
+use host_sim::nodes::AnyNode;
 use host_sim::nodes::protocol_node::LockNode;
 use host_sim::sim::node::NodeEvent;
 use host_sim::trace::MessageEvent;
@@ -94,7 +95,7 @@ pub(crate) struct Overstays {
 }
 
 impl Fault for Overstays {
-    type Node = LockNode;
+    type Node = AnyNode;
 
     fn on_event(&mut self, _: NodeId, event: NodeEvent) -> NodeEvent {
         if let NodeEvent::Lock(Notice::Acquired { lock, .. } | Notice::Lost { lock } | Notice::Released { lock }) =
@@ -108,7 +109,7 @@ impl Fault for Overstays {
         event
     }
 
-    fn holds(&self, _: &LockNode, lock: LockId, _: Instant) -> Option<Fence> {
+    fn holds(&self, _: &AnyNode, lock: LockId, _: Instant) -> Option<Fence> {
         self.held.iter().find(|(held, _)| *held == lock).map(|&(_, fence)| fence)
     }
 }
