@@ -60,6 +60,7 @@ const STATUS_PERIOD_US: u64 = 10_000_000;
 const QUALITY_UNKNOWN: u8 = u8::MAX;
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct NodeArgs {
     /// The node's id, unique in its group.
     #[arg(long, value_parser = crate::cli::id)]
