@@ -42,6 +42,7 @@ pub enum Notice {
     },
     /// No leader is known.
     Leaderless,
-    /// No quorum is reachable: a leader, if any, leads a minority; in [`Mode::Quorum`] there is none.
+    /// No quorum is reachable: a leader, if any, leads a minority; in [`Mode::Quorum`](crate::base::quorum::Mode::Quorum) there is
+    /// none.
     Degraded,
 }
