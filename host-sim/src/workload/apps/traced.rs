@@ -42,11 +42,15 @@ pub struct Traced {
     log: RefCell<Log>,
     busy: bool,
     reordering: Probability,
-    /// Messages held back, for a marker to overtake.
+    /// Messages held back, for a marker to overtake, and since when.
     held: Vec<(NodeId, LamportTime, AnyApplicationMessage)>,
+    held_since: Instant,
 }
 
 type Out = Outbox<AnyApplicationMessage, Infallible>;
+
+/// How long a message is held back where no marker comes: a marker leaves once the message before it is acknowledged.
+const HELD_FOR: Duration = Duration::from_millis(50);
 
 /// The id of a recorded state whose snapshot is not known yet.
 const UNKNOWN: snapshot::Id = snapshot::Id { initiator: NodeId(u32::MAX), incarnation: 0, number: 0 };
@@ -60,6 +64,7 @@ impl Traced {
             busy: false,
             reordering: plan.reordering,
             held: Vec::new(),
+            held_since: Instant::ZERO,
         }
     }
 
@@ -147,11 +152,15 @@ impl Application for Traced {
     type Notice = Infallible;
 
     fn handle(&mut self, cx: &Context<'_>, input: Input<AnyApplicationMessage, diffusing::Command>, out: &mut Out) {
-        if self.log.borrow().recorded || matches!(input, Input::Timeout) {
+        let held_long = cx.now.since(self.held_since) >= HELD_FOR && matches!(input, Input::Timeout);
+        if self.log.borrow().recorded || held_long {
             self.deliver_held(cx, out);
         }
         match input {
             Input::Message { from, sent_at, message } if self.reordering.includes(u64::from(cx.random)) => {
+                if self.held.is_empty() {
+                    self.held_since = cx.now;
+                }
                 self.held.push((from, sent_at, message));
             }
             Input::Message { from, sent_at, message } => self.deliver(cx, from, sent_at, message, out),
